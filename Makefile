@@ -1,0 +1,42 @@
+# Everything a newcomer needs: `make demo` and `make test` set themselves up.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types contracts check bench lock clean
+
+demo: $(READY) ## play the story of Alice in the terminal
+	@$(BIN)/ricordo demo
+
+test: $(READY) ## run every test
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/pyright
+
+contracts: $(READY)
+	$(BIN)/lint-imports --config importlinter.ini
+
+check: lint types contracts ## the static half of CI
+
+bench: $(READY) ## the quick benchmarks
+	$(BIN)/python -m benchmarks.footprint --quick
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("Ricordo needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@echo "Setting up $(VENV) (once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+lock: ## resolve the dependencies anew (needs uv)
+	uv pip compile pyproject.toml --all-extras --group test --group check --python-version 3.11 --universal --generate-hashes --no-annotate --no-header --quiet -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist

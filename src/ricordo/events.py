@@ -1,0 +1,166 @@
+"""What can happen: one frozen class each, distinct for user and organization memory.
+
+Events carry ids and origins, never a memory's text. They are written to the ledger's outbox in the
+same transaction as what they announce, and leave from there at least once, in order per scope.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ricordo.model import OrganizationScope, Origin, Rule, Scope, UserScope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened in one scope.
+
+    Args:
+        id: unique; a second delivery of the same event has the same id.
+        at: when it became true.
+        scope: where.
+        origins: the turns or statements that led to it.
+    """
+
+    id: str
+    at: datetime
+    scope: Scope
+    origins: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserEvent(Event):
+    """Something happened in a user's memory."""
+
+    scope: UserScope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationEvent(Event):
+    """Something happened in an organization's memory."""
+
+    scope: OrganizationScope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryProposed(UserEvent):
+    """An inferred memory waits for a person."""
+
+    memory_id: str
+    kind: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryStored(UserEvent):
+    """A memory became active, or gained an origin when it was said again."""
+
+    memory_id: str
+    kind: str
+    relation_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryUpdated(UserEvent):
+    """A memory changed: edited, pinned, superseded, or given relations."""
+
+    memory_id: str
+    version: int
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryForgotten(UserEvent):
+    """Memories were removed, with everything derived from them."""
+
+    memory_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryRecalled(UserEvent):
+    """Memories were given to an agent."""
+
+    memory_ids: tuple[str, ...]
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryErased(UserEvent):
+    """A person was erased. The scope's user is replaced by the keyed hash of the receipt."""
+
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationMemoryDocumented(OrganizationEvent):
+    """A fact was documented for an organization."""
+
+    memory_id: str
+    relation_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationMemoryUpdated(OrganizationEvent):
+    """A documented fact changed: edited, pinned, superseded, or given relations."""
+
+    memory_id: str
+    version: int
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationMemoryRetracted(OrganizationEvent):
+    """Documented facts were removed, with everything derived from them."""
+
+    memory_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationMemoryRecalled(OrganizationEvent):
+    """Documented facts were given to an agent."""
+
+    memory_ids: tuple[str, ...]
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationRefused(Event):
+    """A relation broke an integrity rule; the refusal is kept for a person to see."""
+
+    refusal_id: str
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnParked(UserEvent):
+    """A turn could not be extracted and went to the dead letters."""
+
+    thread_id: str
+    run_id: str
+    reason: str = field(default="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewDecided(Event):
+    """A person approved or rejected a proposal."""
+
+    memory_id: str
+    approved: bool
+    by: str
+
+
+ALL: tuple[type[Event], ...] = (
+    OrganizationMemoryDocumented,
+    OrganizationMemoryRecalled,
+    OrganizationMemoryRetracted,
+    OrganizationMemoryUpdated,
+    RelationRefused,
+    ReviewDecided,
+    TurnParked,
+    UserMemoryErased,
+    UserMemoryForgotten,
+    UserMemoryProposed,
+    UserMemoryRecalled,
+    UserMemoryStored,
+    UserMemoryUpdated,
+)
+"""Every event that can be announced."""

@@ -1,0 +1,116 @@
+"""What recall returns, and how an index answers."""
+
+from dataclasses import dataclass, field
+
+from ricordo.model.graph import Path
+from ricordo.model.memory import Memory
+from ricordo.model.scope import Partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """The space that vectors and words live in; only equal spaces can be compared.
+
+    Args:
+        model: name of the embedding model.
+        dimension: length of its vectors.
+        transform: name of what is applied after the model, ``"none"`` without.
+        words: name of the analyzer that split the texts.
+    """
+
+    model: str
+    dimension: int
+    transform: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """A text made ready to be found; stored beside its memory so that loading needs no model.
+
+    Args:
+        vector: unit vector, little-endian float32, `Space.dimension` of them.
+        terms: sorted distinct 64-bit hashes of the text's words, little-endian uint64.
+        counts: how often each term occurs, uint16, as many as terms.
+        length: number of words in the text.
+    """
+
+    vector: bytes
+    terms: bytes
+    counts: bytes
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """A question made ready for an index.
+
+    Args:
+        vector: unit vector as in `Indexed`, or None to search by words only.
+        words: per word of the question its alternative terms (surface, stems, parts); a memory's
+            score for the word is that of its best alternative.
+    """
+
+    vector: bytes | None
+    words: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that an index found: cosine in [-1, 1] and BM25 ≥ 0, both exact; 0 where unknown."""
+
+    memory_id: str
+    partition: Partition
+    cosine: float
+    bm25: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """Hits, best first by either signal, and the range of each signal over all visible memories.
+
+    The range is what scores are normalised by; it covers exactly what the asker may see.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    visible: int = 0
+    cosine_low: float = 0.0
+    cosine_high: float = 0.0
+    bm25_high: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A memory that was found for a question, and why.
+
+    Args:
+        score: what it is ordered by, higher first.
+        signals: each signal's part, for example ``{"meaning": 0.41, "words": 0.5, "graph": 0.2}``.
+        path: the walk that led to it, where one did.
+    """
+
+    memory: Memory
+    score: float
+    signals: dict[str, float] = field(default_factory=dict)
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """Everything that was found for one question.
+
+    Args:
+        items: best first, near-duplicates removed, within the token budget.
+        paths: walks from entities of the question (or the user) into the graphs.
+        degraded: what was missing because of the deadline or a fault: ``"meaning"``, ``"graph"``, …
+        visible: how many memories could have been found.
+        took_ms: time spent, milliseconds.
+        left_out: how many found memories did not fit the budget.
+    """
+
+    items: tuple[Recalled, ...] = ()
+    paths: tuple[Path, ...] = ()
+    degraded: tuple[str, ...] = ()
+    visible: int = 0
+    took_ms: float = 0.0
+    left_out: int = 0
