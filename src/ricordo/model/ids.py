@@ -81,7 +81,7 @@ def check_text(value: object, *, what: str = "text", longest: int = MAX_TEXT) ->
 
 
 def clean_text(value: str) -> str:
-    """`value` with each NUL and lone surrogate replaced by U+FFFD, for text that must not be lost."""
+    """`value` with each NUL and lone surrogate replaced by U+FFFD, for what must not be lost."""
     return "".join("\ufffd" if c == "\x00" or "\ud800" <= c <= "\udfff" else c for c in value)
 
 

@@ -91,7 +91,7 @@ class Recalled:
 
     memory: Memory
     score: float
-    signals: dict[str, float] = field(default_factory=dict)
+    signals: dict[str, float] = field(default_factory=dict[str, float])
     path: Path | None = None
 
 

@@ -56,7 +56,7 @@ class Principal:
 
     tenant: str
     user: str
-    grants: frozenset[Grant] = field(default_factory=frozenset)
+    grants: frozenset[Grant] = field(default_factory=frozenset[Grant])
 
     def __post_init__(self) -> None:
         check_id(self.tenant, what="tenant")

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from ricordo.model.ids import check_id
-from ricordo.model.scope import Scope, UserScope
+from ricordo.model.scope import Scope
 
 
 class Speaker(StrEnum):
@@ -119,8 +119,8 @@ class Receipt:
 
     subject: str
     erased_at: datetime
-    removed: dict[str, int] = field(default_factory=dict)
-    remaining: dict[str, int] = field(default_factory=dict)
+    removed: dict[str, int] = field(default_factory=dict[str, int])
+    remaining: dict[str, int] = field(default_factory=dict[str, int])
     log_cleared: bool = True
 
     @property

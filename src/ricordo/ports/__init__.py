@@ -1,0 +1,52 @@
+"""The roles that engines play. Adapters implement them; the use cases know nothing else.
+
+`Ledger` is the only source of truth. A piece of work runs inside one of its transactions as a
+coroutine function that receives a `Reading` or `Writing` and awaits nothing else: an adapter may
+run it on another thread, and may run it again when the engine asks for a retry. So the work must
+touch no event loop and must have no effect outside the transaction.
+
+Every storage method takes `scope`, keyword-only and without default, and refuses one that the
+transaction was not opened for.
+"""
+
+from ricordo.ports.indexes import GraphIndex, VectorIndex, Walk
+from ricordo.ports.ledger import Finding, Ledger, Look, Unindexed, Upkeep, Work
+from ricordo.ports.models import (
+    Analyzer,
+    Candidate,
+    Embedder,
+    EventBus,
+    Extraction,
+    Extractor,
+    Instructions,
+    StatedRelation,
+)
+from ricordo.ports.queue import Outbox, Queue
+from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.transaction import Reading, Writing
+
+__all__ = [
+    "Analyzer",
+    "Candidate",
+    "Embedder",
+    "EventBus",
+    "Extraction",
+    "Extractor",
+    "Finding",
+    "GraphIndex",
+    "Instructions",
+    "Ledger",
+    "Look",
+    "Outbox",
+    "PartitionState",
+    "Queue",
+    "Reading",
+    "Rows",
+    "StatedRelation",
+    "Unindexed",
+    "Upkeep",
+    "VectorIndex",
+    "Walk",
+    "Work",
+    "Writing",
+]

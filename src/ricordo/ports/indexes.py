@@ -1,0 +1,74 @@
+"""Views that find memories by meaning, by words and by relation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from ricordo.model import (
+    Hits,
+    Partition,
+    Path,
+    Scope,
+    Sought,
+)
+
+
+class VectorIndex(Protocol):
+    """Finds memories by meaning and by words, ranked by what the asker may see.
+
+    1. Only memories of the given partitions are returned or counted.
+    2. What the ledger acknowledged before the call is seen by it, whoever wrote it.
+    3. Cosine and BM25 of every hit are exact.
+    """
+
+    async def search(
+        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime
+    ) -> Hits:
+        """The best `limit` by each signal of the memories valid at `at`."""
+        ...
+
+    async def similarity(
+        self, pairs: Sequence[str], *, partitions: Sequence[Partition]
+    ) -> Mapping[tuple[str, str], float]:
+        """Cosine of every pair among these memory ids, for removing near-duplicates."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What a walk reached: for each entity the shortest path to it, nearest first.
+
+    `capped` is True when a cap cut the walk short.
+    """
+
+    paths: tuple[Path, ...] = ()
+    capped: bool = False
+
+
+class GraphIndex(Protocol):
+    """Finds entities by relation, over the graphs of several scopes joined by entity name.
+
+    1. Only relations of the given scopes, valid at the asked instant, are walked.
+    2. A path has at most `hops` steps and is a shortest one; ties are broken by relation id.
+    3. A name that occurs nowhere costs one look-up and raises nothing.
+    """
+
+    async def walk(
+        self,
+        names: Sequence[str],
+        *,
+        scopes: Sequence[Scope],
+        hops: int,
+        at: datetime,
+        nodes: int = 200,
+        fan: int = 1_000,
+    ) -> Walk:
+        """Breadth-first from these names, to at most `nodes` entities, `fan` relations per hop."""
+        ...
+
+    async def paths(
+        self, start: str, end: str, *, scopes: Sequence[Scope], hops: int, at: datetime
+    ) -> Walk:
+        """The shortest paths between two names; none when there is none within `hops`."""
+        ...

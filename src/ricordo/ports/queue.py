@@ -1,0 +1,69 @@
+"""Turns on their way in, and events on their way out."""
+
+from datetime import datetime
+from typing import Protocol
+
+from ricordo.events import Event
+from ricordo.model import Backlog, Batch, DeadLetter, Scope, Turn
+
+
+class Queue(Protocol):
+    """Turns on their way to becoming memory.
+
+    1. An accepted turn survives the death of the process.
+    2. The same (scope, thread, run) again changes nothing.
+    3. Jobs of one scope are handed out in order, to one worker at a time.
+    4. Scopes take turns: a busy one does not starve another.
+    """
+
+    async def accept(self, turn: Turn, *, scope: Scope) -> bool:
+        """Queue a turn durably. False when it was accepted before. Raises `Erased` when it was said
+        before the person's erasure."""
+        ...
+
+    async def claim(
+        self, *, at: datetime, size: int, patience: float, lease: float, scope: Scope | None = None
+    ) -> Batch | None:
+        """Lease up to `size` jobs of one scope that has `size` waiting, or whose oldest has waited
+        `patience` seconds. The lease ends by itself after `lease` seconds. `scope` restricts it."""
+        ...
+
+    async def retry(self, batch: Batch, *, at: datetime) -> None:
+        """Give the batch back, not to be handed out before `at`; its attempts grow by one."""
+        ...
+
+    async def park(self, batch: Batch, *, reason: str, at: datetime) -> None:
+        """Move the batch's jobs to the dead letters and announce `TurnParked` for each turn."""
+        ...
+
+    async def dead_letters(self, *, scope: Scope | None, limit: int) -> list[DeadLetter]:
+        """Parked jobs, oldest first; without a scope (an operator's view) without messages."""
+        ...
+
+    async def replay(self, job_id: int, *, scope: Scope | None) -> None:
+        """Queue a parked job again, attempts 0. Raises `NotFound`."""
+        ...
+
+    async def backlog(self, *, scope: Scope | None = None) -> Backlog:
+        """How much waits."""
+        ...
+
+
+class Outbox(Protocol):
+    """Events on their way out, in order."""
+
+    async def announced(self, *, after: int, limit: int) -> list[tuple[int, Event]]:
+        """Events with a position above `after`, in order."""
+        ...
+
+    async def position(self, consumer: str) -> int | None:
+        """Position up to which a named consumer has acknowledged; None for an unknown one."""
+        ...
+
+    async def acknowledge(self, consumer: str, position: int) -> None:
+        """Remember that a consumer is done up to `position`."""
+        ...
+
+    async def latest(self) -> int:
+        """Position of the newest event; 0 without any."""
+        ...

@@ -1,0 +1,1 @@
+"""Settings to objects: the only place where adapters and hosts meet."""
