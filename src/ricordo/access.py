@@ -143,26 +143,26 @@ def organization_scope(
     return OrganizationScope(tenant=principal.tenant, namespace=namespace)
 
 
-def write_namespace(principal: Principal, namespace: str | None, *, given: bool) -> str | None:
-    """The one namespace to write to: the given one, or the only one that may be written.
+def sole_namespace(
+    principal: Principal, namespace: str | None, *, given: bool, role: Role
+) -> str | None:
+    """The one namespace to act in: the given one, or the only one in which `role` is granted.
 
     Raises:
-        Denied: none may be written, or it is ambiguous which; the message names the choices.
+        Denied: there is none, or it is ambiguous which; the message names the choices.
     """
     if given:
         return namespace
     choices = sorted(
-        {g.namespace for g in principal.grants if g.role.rank >= Role.CURATOR.rank},
+        {g.namespace for g in principal.grants if g.role.rank >= role.rank},
         key=lambda n: n or "",
     )
     if len(choices) == 1:
         return choices[0]
     if not choices:
-        raise Denied(
-            f"user {principal.user!r} may write to no namespace; it takes the role curator"
-        )
-    names = ", ".join(repr(choice) for choice in choices)
-    raise Denied(f"several namespaces may be written ({names}); name one")
+        raise Denied(f"user {principal.user!r} is {role.value} of no namespace")
+    names = ", ".join("the common one" if c is None else repr(c) for c in choices)
+    raise Denied(f"user {principal.user!r} is {role.value} of several namespaces ({names}); name one")
 
 
 def _denied(principal: Principal, namespace: str | None, role: Role) -> Denied:

@@ -53,6 +53,9 @@ class Turn:
         if self.at.tzinfo is None:
             raise ValueError("a turn's time needs a time zone")
         object.__setattr__(self, "said", tuple(self.said))
+        for said in self.said:
+            if said.id is not None:
+                check_id(said.id, what="message id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,13 +90,22 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """What is sent to a model: fixed instructions, then the material."""
+    """What is sent to a model: fixed instructions with examples, then the material.
+
+    Args:
+        version: name of the prompt; stored with what comes of it.
+        examples: pairs of material and right answer, shown before the material.
+        relations, types: the only names that the answer may use; without any, every name may be.
+        notes: what was left out to keep the budget, one line each, without its text.
+    """
 
     version: str
     system: str
     material: str
     relations: tuple[str, ...] = field(default=())
     types: tuple[str, ...] = field(default=())
+    examples: tuple[tuple[str, str], ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
 
 
 class Extractor(Protocol):

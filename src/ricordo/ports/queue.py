@@ -40,6 +40,10 @@ class Queue(Protocol):
         """Parked jobs, oldest first; without a scope (an operator's view) without messages."""
         ...
 
+    async def waiting(self, *, scope: Scope, limit: int) -> list[Turn]:
+        """Turns of the scope that wait or are being worked on, oldest first, for their owner."""
+        ...
+
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """Queue a parked job again, attempts 0. Raises `NotFound`."""
         ...

@@ -1,0 +1,120 @@
+"""Entities, relations and refusals, read."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+from ricordo.adapters.sqlite.codec import loads
+from ricordo.adapters.sqlite.graph_rows import ENDS, ENTITY, RELATION, entity_from, relation_from
+from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
+from ricordo.adapters.sqlite.origins import origin_from
+from ricordo.adapters.sqlite.session import Session, as_list
+from ricordo.adapters.sqlite.times import micros, moment
+from ricordo.model import Entity, Origin, Refusal, Relation, RelationClaim, Rule, Scope
+
+_HOP = (
+    "select r.row from json_each(:frontier) f "
+    "cross join entities e on e.scope_id = :scope and e.id = f.value "
+    "cross join relations r on r.{end} = e.row and r.scope_id = :scope and {holds}"
+)
+_CURRENT = "r.closed_at is null"
+_AT = "(r.valid_from is null or r.valid_from <= :at) and (r.valid_until is null or r.valid_until > :at)"
+
+
+def _hop(holds: str) -> str:
+    out = _HOP.format(end="source_row", holds=holds)
+    into = _HOP.format(end="target_row", holds=holds)
+    return (
+        f"{RELATION} from ({out} union {into}) h cross join relations r on r.row = h.row "
+        f"{ENDS} order by r.id limit :limit"
+    )
+
+
+_CURRENT_HOP = _hop(_CURRENT)
+_HOP_AT = _hop(_AT)
+
+
+class GraphReading(Session):
+    """Reads the graph of a scope, level by level."""
+
+    async def entities(self, keys: Sequence[str], *, scope: Scope) -> dict[str, Entity]:
+        """See `ricordo.ports.Reading`."""
+        found = self._rows(
+            f"{ENTITY}, n.key from json_each(?) f cross join names n "
+            "on n.scope_id = ? and n.key = f.value join entities e on e.row = n.entity_row",
+            as_list(keys),
+            self._number(scope),
+        )
+        return {row[-1]: entity_from(row[:-1], scope=scope) for row in found}
+
+    async def entities_by_id(self, ids: Sequence[str], *, scope: Scope) -> dict[str, Entity]:
+        """See `ricordo.ports.Reading`."""
+        found = self._rows(
+            f"{ENTITY} from json_each(?) f cross join entities e "
+            "on e.scope_id = ? and e.id = f.value",
+            as_list(ids),
+            self._number(scope),
+        )
+        return {row[1]: entity_from(row, scope=scope) for row in found}
+
+    async def edges(
+        self, entities: Sequence[str], *, scope: Scope, at: datetime | None, limit: int
+    ) -> list[Relation]:
+        """See `ricordo.ports.Reading`."""
+        values = {"frontier": as_list(entities), "scope": self._number(scope), "limit": limit}
+        sql = _CURRENT_HOP
+        if at is not None:
+            sql, values["at"] = _HOP_AT, micros(at)
+        found = self._connection.execute(sql, values).fetchall()
+        return [relation_from(row, scope=scope) for row in found]
+
+    async def relations_of(self, memory_ids: Sequence[str], *, scope: Scope) -> list[Relation]:
+        """See `ricordo.ports.Reading`."""
+        number = self._number(scope)
+        found = self._rows(
+            f"{RELATION} from (select v.relation_row as row from json_each(?) f "
+            "cross join memories m on m.scope_id = ? and m.id = f.value "
+            "cross join evidence v on v.memory_row = m.row group by v.relation_row) h "
+            f"cross join relations r on r.row = h.row {ENDS} order by r.id",
+            as_list(memory_ids),
+            number,
+        )
+        origins = self._relation_origins([row[0] for row in found])
+        return [
+            relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found
+        ]
+
+    async def refusals(self, *, scope: Scope, limit: int) -> list[Refusal]:
+        """See `ricordo.ports.Reading`."""
+        found = self._rows(
+            "select id, at, rule, reason, claim, text, origin from refusals "
+            "where scope_id = ? order by at desc, id desc limit ?",
+            self._number(scope),
+            limit,
+        )
+        return [
+            Refusal(
+                id=id_,
+                scope=scope,
+                at=moment(at),
+                reason=reason,
+                rule=None if rule is None else Rule(rule),
+                claim=None if claim is None else loads(RelationClaim, claim),
+                text=text,
+                origin=None if origin is None else loads(Origin, origin),
+            )
+            for id_, at, rule, reason, claim, text, origin in found
+        ]
+
+    def _relation_origins(self, relation_rows: Sequence[int]) -> dict[int, list[Origin]]:
+        origins: dict[int, list[Origin]] = defaultdict(list)
+        if not relation_rows:
+            return origins
+        for row, *values in self._rows(
+            f"select relation_row, {ORIGIN_COLUMNS} from json_each(?) f "
+            "cross join relation_origins o on o.relation_row = f.value "
+            "order by relation_row, position",
+            as_list(relation_rows),
+        ):
+            origins[row].append(origin_from(tuple(values)))
+        return origins

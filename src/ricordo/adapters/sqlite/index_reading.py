@@ -1,0 +1,129 @@
+"""Indexed rows, read packed: one range of the table, joined into a few large pieces."""
+
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ricordo.adapters.sqlite.session import Session
+from ricordo.model import Kind, Partition, Scope, Space
+from ricordo.ports import PartitionState, Rows
+
+PLACES = 1 << 32
+"""How many places of `memory_index` belong to one partition."""
+
+_PACKED = "memory_id, vector, terms, counts, length, valid_from, valid_until"
+_STATE = (
+    "select p.id, p.kind, p.agent, p.generation, p.listed_since, p.size, p.space_id, "
+    "s.model, s.dimension, s.transform, s.words "
+    "from partitions p left join spaces s on s.id = p.space_id where p.scope_id = ?"
+)
+
+
+class IndexReading(Session):
+    """Reads partitions and their indexed rows."""
+
+    async def partitions(self, *, scope: Scope) -> list[PartitionState]:
+        """See `ricordo.ports.Reading`."""
+        found = self._rows(f"{_STATE} order by p.id", self._number(scope))
+        return [
+            PartitionState(
+                partition=Partition(scope=scope, kind=Kind(row[1]), agent=row[2] or None),
+                generation=row[3],
+                space=_space(row),
+                size=row[5],
+            )
+            for row in found
+        ]
+
+    async def rows(self, *, partition: Partition, since: int | None) -> Rows:
+        """See `ricordo.ports.Reading`."""
+        state = self._row(
+            f"{_STATE} and p.kind = ? and p.agent = ?",
+            self._number(partition.scope),
+            partition.kind.value,
+            partition.agent or "",
+        )
+        if state is None:
+            return _pack([], generation=0, space=None, complete=True, removed=())
+        if since is None or not state[4] <= since <= state[3]:
+            return self._all(state)
+        return self._changed(state, self._number(partition.scope), since)
+
+    def _all(self, state: tuple[Any, ...]) -> Rows:
+        first = state[0] * PLACES
+        found = self._rows(
+            f"select {_PACKED} from memory_index "
+            "where place >= ? and place < ? and visible = 1 and space_id is ?",
+            first,
+            first + PLACES,
+            state[6],
+        )
+        return _pack(found, generation=state[3], space=_space(state), complete=True, removed=())
+
+    def _changed(self, state: tuple[Any, ...], scope_number: int, since: int) -> Rows:
+        changed = self._rows(
+            f"select {_PACKED}, visible = 1 and space_id is ? from memory_index "
+            "where scope_id = ? and partition_id = ? and generation > ? order by place",
+            state[6],
+            scope_number,
+            state[0],
+            since,
+        )
+        removed = self._rows(
+            "select memory_id from removed_rows "
+            "where scope_id = ? and partition_id = ? and generation > ?",
+            scope_number,
+            state[0],
+            since,
+        )
+        seen = [row[:-1] for row in changed if row[-1]]
+        present = {row[0] for row in seen}
+        gone = {row[0] for row in changed if not row[-1]} | {row[0] for row in removed}
+        return _pack(
+            seen,
+            generation=state[3],
+            space=_space(state),
+            complete=False,
+            removed=sorted(gone - present),
+        )
+
+
+def _space(state: tuple[Any, ...]) -> Space | None:
+    if state[6] is None:
+        return None
+    model, dimension, transform, words = state[7:11]
+    return Space(model=model, dimension=dimension, transform=transform, words=words)
+
+
+def _pack(
+    found: Sequence[tuple[Any, ...]],
+    *,
+    generation: int,
+    space: Space | None,
+    complete: bool,
+    removed: Sequence[str],
+) -> Rows:
+    columns: Iterable[Sequence[Any]] = zip(*found, strict=True) if found else [()] * 7
+    ids, vectors, terms, counts, lengths, valid_from, valid_until = columns
+    return Rows(
+        generation=generation,
+        space=space,
+        complete=complete,
+        ids=ids,
+        removed=removed,
+        vectors=b"".join(vectors),
+        terms=b"".join(terms),
+        counts=b"".join(counts),
+        sizes=_packed("I", [len(each) // 8 for each in terms]),
+        lengths=_packed("I", lengths),
+        valid_from=_packed("q", valid_from),
+        valid_until=_packed("q", valid_until),
+    )
+
+
+def _packed(sort: str, numbers: Sequence[int]) -> bytes:
+    packed = array(sort, numbers)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()

@@ -1,0 +1,115 @@
+"""Memories as rows, and back."""
+
+from typing import Any
+
+from ricordo.adapters.sqlite.codec import dumps, loads_all
+from ricordo.adapters.sqlite.times import (
+    EARLIEST,
+    LATEST,
+    micros,
+    micros_or_none,
+    moment,
+    moment_or_none,
+)
+from ricordo.model import (
+    Kind,
+    Memory,
+    Origin,
+    RelationClaim,
+    Scope,
+    Sensitivity,
+    Source,
+    Status,
+)
+
+NAMES = (
+    "id",
+    "kind",
+    "agent",
+    "text",
+    "digest",
+    "status",
+    "source",
+    "recorded_at",
+    "updated_at",
+    "valid_from",
+    "valid_until",
+    "expires_at",
+    "confidence",
+    "importance",
+    "sensitivity",
+    "pinned",
+    "recalls",
+    "last_recalled_at",
+    "version",
+    "pending",
+    "reasons",
+    "replaces",
+    "prompt",
+    "model",
+)
+COLUMNS = ", ".join(f"m.{name}" for name in NAMES)
+VISIBLE = (Status.ACTIVE, Status.SUPERSEDED)
+"""Only these can be found; superseded ones by questions about the past."""
+
+
+def memory_values(memory: Memory) -> tuple[Any, ...]:
+    """A memory as column values, in the order of `NAMES`."""
+    return (
+        memory.id,
+        memory.kind.value,
+        memory.agent,
+        memory.text,
+        memory.digest,
+        memory.status.value,
+        memory.source.value,
+        micros(memory.recorded_at),
+        micros(memory.updated_at),
+        micros_or_none(memory.valid_from),
+        micros_or_none(memory.valid_until),
+        micros_or_none(memory.expires_at),
+        memory.confidence,
+        memory.importance,
+        memory.sensitivity.value,
+        int(memory.pinned),
+        memory.recalls,
+        micros_or_none(memory.last_recalled_at),
+        memory.version,
+        dumps(memory.pending) if memory.pending else None,
+        dumps(memory.reasons) if memory.reasons else None,
+        dumps(memory.replaces) if memory.replaces else None,
+        memory.prompt,
+        memory.model,
+    )
+
+
+def memory_from(values: tuple[Any, ...], *, scope: Scope, origins: tuple[Origin, ...]) -> Memory:
+    """A memory from its column values."""
+    held = dict(zip(NAMES, values, strict=True))
+    del held["digest"]
+    for name in ("recorded_at", "updated_at"):
+        held[name] = moment(held[name])
+    for name in ("valid_from", "valid_until", "expires_at", "last_recalled_at"):
+        held[name] = moment_or_none(held[name])
+    return Memory(
+        scope=scope,
+        origins=origins,
+        kind=Kind(held.pop("kind")),
+        status=Status(held.pop("status")),
+        source=Source(held.pop("source")),
+        sensitivity=Sensitivity(held.pop("sensitivity")),
+        pinned=bool(held.pop("pinned")),
+        pending=loads_all(RelationClaim, held.pop("pending")),
+        reasons=loads_all(str, held.pop("reasons")),
+        replaces=loads_all(str, held.pop("replaces")),
+        **held,
+    )
+
+
+def span(memory: Memory) -> tuple[int, int]:
+    """When a memory can be found: its valid time, cut by its expiry unless it is pinned."""
+    since = EARLIEST if memory.valid_from is None else micros(memory.valid_from)
+    until = LATEST if memory.valid_until is None else micros(memory.valid_until)
+    if memory.expires_at is not None and not memory.pinned:
+        until = min(until, micros(memory.expires_at))
+    return since, until

@@ -1,0 +1,70 @@
+"""A command: an async function, the shared options it takes, and an example for its help."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+import typer
+
+from ricordo.hosts.cli.given import Given
+from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.options import SHARED
+
+Body = Callable[..., Coroutine[Any, Any, int | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command of the command line.
+
+    Args:
+        body: receives a `Here` and the command's own parameters; returns an exit code, None is 0.
+        takes: names of the shared options that apply.
+        example: a line that a person could type.
+    """
+
+    body: Body
+    name: str
+    takes: tuple[str, ...]
+    example: str
+
+    def add_to(self, app: typer.Typer, *, given: Given) -> None:
+        """Register the command."""
+        doc = inspect.getdoc(self.body)
+        app.command(self.name, help=doc, epilog=f"Example: {self.example}")(self._callback(given))
+
+    def _callback(self, given: Given) -> Callable[..., int]:
+        """A plain function with the signature that typer reads: own parameters, then shared."""
+
+        def run(**values: Any) -> int:
+            shared = {name: values.pop(name) for name in self.takes}
+            return asyncio.run(self.body(Here(given=given, options=shared), **values)) or 0
+
+        hints = get_type_hints(self.body, include_extras=True)
+        own = list(inspect.signature(self.body).parameters.values())[1:]
+        parameters = [p.replace(annotation=hints[p.name]) for p in own] + [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=SHARED[name][1],
+                annotation=SHARED[name][0],
+            )
+            for name in self.takes
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+
+def command(
+    *, takes: tuple[str, ...], example: str, name: str | None = None
+) -> Callable[[Body], Command]:
+    """Make a command of an async function; its docstring is the help."""
+
+    def wrap(body: Body) -> Command:
+        called = name or body.__name__.strip("_").replace("_", "-")
+        return Command(body=body, name=called, takes=takes, example=example)
+
+    return wrap

@@ -1,0 +1,89 @@
+"""The shapes of `--json` beyond the records of an export: lists, pages, receipts, walks."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ricordo.memory.portable import (
+    Record,
+    memory_record,
+    path_record,
+    recollection_record,
+    refusal_record,
+    relation_record,
+    revision_record,
+    time_record,
+)
+from ricordo.model import Memory, Page, Receipt, Recollection, Relation, Revision
+
+if TYPE_CHECKING:
+    from ricordo.memory.records import Impact
+    from ricordo.memory.storing import Stored
+    from ricordo.ports import Walk
+
+
+def items_view(items: Iterable[Record], *, cursor: str | None = None) -> Record:
+    """Every list looks like this; without a cursor there is nothing more."""
+    return {"items": list(items), "cursor": cursor}
+
+
+def page_view(page: Page) -> Record:
+    """One page of memories and the cursor for the next."""
+    return items_view((memory_record(m) for m in page.memories), cursor=page.cursor)
+
+
+def whole_view(memory: Memory, history: list[Revision], relations: list[Relation]) -> Record:
+    """A memory with its earlier texts and its relations."""
+    return {
+        **memory_record(memory),
+        "history": [revision_record(r) for r in history],
+        "relations": [relation_record(r) for r in relations],
+    }
+
+
+def stored_view(stored: "Stored") -> Record:
+    """What was stored, whether it is new, and which relations were admitted or refused."""
+    return {
+        **memory_record(stored.memory),
+        "created": stored.created,
+        "relations": [relation_record(r) for r in stored.relations],
+        "refusals": [refusal_record(r) for r in stored.refusals],
+    }
+
+
+def recollection_view(found: Recollection) -> Record:
+    """Everything that was found for a question."""
+    return {"cursor": None, **recollection_record(found)}
+
+
+def walk_view(walk: "Walk") -> Record:
+    """What a walk reached."""
+    return {**items_view(path_record(path) for path in walk.paths), "capped": walk.capped}
+
+
+def impact_view(memory_id: str, impact: "Impact") -> Record:
+    """What forgetting a fact would touch."""
+    return {
+        "id": memory_id,
+        "memories": impact.memories,
+        "relations": impact.relations,
+        "entities": list(impact.entities),
+        "recalls": impact.recalls,
+        "last_recalled_at": time_record(impact.last_recalled_at),
+    }
+
+
+def receipt_view(receipt: Receipt) -> Record:
+    """Proof of an erasure."""
+    return {
+        "subject": receipt.subject,
+        "erased_at": time_record(receipt.erased_at),
+        "clean": receipt.clean,
+        "removed": counts_view(receipt.removed),
+        "remaining": counts_view(receipt.remaining),
+        "log_cleared": receipt.log_cleared,
+    }
+
+
+def counts_view(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Counts by name, in order."""
+    return {name: counts[name] for name in sorted(counts)}

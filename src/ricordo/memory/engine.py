@@ -1,0 +1,112 @@
+"""`Ricordo`: one opened memory, and the ways into it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from ricordo.memory.intake import Intake, Pace
+from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
+from ricordo.memory.recall import Ask, Recaller
+from ricordo.memory.services import Services
+from ricordo.memory.user import UserMemory
+from ricordo.model import Principal, Recollection
+from ricordo.ports import EventBus, Extractor, Ledger
+
+
+class Ricordo:
+    """One opened memory. Whoever opened it closes it, and starts its worker if there is to be one.
+
+    Everything hangs from a `Principal`: there is no way to read, write or delete without one.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        *,
+        events: EventBus,
+        pace: Pace,
+        extractor: Extractor | None = None,
+        make_extractor: Callable[[object], Extractor] | None = None,
+    ) -> None:
+        self._services = services
+        self._recaller = Recaller(services)
+        self.intake = Intake(services, pace=pace, extractor=extractor)
+        self.events = events
+        self.make_extractor = make_extractor
+
+    @property
+    def services(self) -> Services:
+        """The engines behind it, for an operator's tools."""
+        return self._services
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger behind it, for an operator's tools."""
+        return self._services.ledger
+
+    def user(self, principal: Principal, *, agent: str | None = None) -> UserMemory:
+        """The principal's own memory, through an agent or (None) directly."""
+        return UserMemory(
+            self._services,
+            principal=principal,
+            agent=agent,
+            recaller=self._recaller,
+            intake=self.intake,
+        )
+
+    def organization(
+        self, principal: Principal, *, namespace: str | Unsaid | None = UNSAID
+    ) -> OrganizationMemory:
+        """The organization's memory, as far as the principal is granted it.
+
+        Args:
+            namespace: the one to read and write; None is the tenant's common one. Left out: all
+                granted ones are read, and the only writable one is written.
+        """
+        return OrganizationMemory(
+            self._services,
+            principal=principal,
+            namespace=namespace,
+            recaller=self._recaller,
+            intake=self.intake,
+        )
+
+    async def recall(
+        self,
+        question: str,
+        *,
+        principal: Principal,
+        agent: str | None = None,
+        limit: int = 10,
+        tokens: int = 800,
+        deadline: float = 0.25,
+        hops: int = 3,
+        as_of: datetime | None = None,
+        user: bool = True,
+        organization: bool = True,
+        namespaces: Sequence[str | None] | None = None,
+    ) -> Recollection:
+        """Find what helps with a question, in every memory that the principal may see.
+
+        Args: see `Ask`.
+        """
+        ask = Ask(
+            question=question,
+            principal=principal,
+            agent=agent,
+            limit=limit,
+            tokens=tokens,
+            deadline=deadline,
+            hops=hops,
+            as_of=as_of,
+            user=user,
+            organization=organization,
+            namespaces=None if namespaces is None else tuple(namespaces),
+        )
+        return await self._recaller.recall(ask)
+
+    async def run(self) -> None:
+        """Do the work that goes on in the background, until cancelled: learning and counting."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.intake.run(), name="ricordo-intake")
+            group.create_task(self._services.journal.run(), name="ricordo-journal")

@@ -1,0 +1,199 @@
+"""Intake: turns are queued at once, and become memory later, a batch per model call."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ricordo.errors import Conflict, Malformed, RicordoError, Unavailable
+from ricordo.memory.learning import Learner, Lesson
+from ricordo.memory.services import Services
+from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clean_text
+from ricordo.ports import Extractor
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How the worker goes about its queue.
+
+    Args:
+        batch: turns of one user per model call.
+        patience: seconds that a turn waits for others before it is extracted anyway.
+        lease: seconds after which a batch of a worker that died is given to another.
+        attempts: tries before a batch goes to the dead letters.
+        backoff: seconds before the second try; doubled for each further one, at most an hour.
+        at_once: model calls in flight.
+        poll: seconds between looks at the queue when nothing was announced.
+        tokens: tokens of conversation per model call.
+        longest_turn: characters of one message that are kept; the middle of a longer one is left
+            out, with a note.
+    """
+
+    batch: int = 8
+    patience: float = 30.0
+    lease: float = 180.0
+    attempts: int = 5
+    backoff: float = 2.0
+    at_once: int = 4
+    poll: float = 1.0
+    tokens: int = 6_000
+    longest_turn: int = 200_000
+
+
+class Intake:
+    """Takes turns in, and turns them into memory when a model is at hand."""
+
+    def __init__(self, services: Services, *, pace: Pace, extractor: Extractor | None) -> None:
+        self._services = services
+        self._pace = pace
+        self._learner = Learner(services, tokens=pace.tokens)
+        self._extractor = extractor
+        self._news = asyncio.Event()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a model is at hand; without one, turns wait."""
+        return self._extractor is not None
+
+    def use(self, extractor: Extractor) -> None:
+        """Extract with this model from now on."""
+        self._extractor = extractor
+        self.nudge()
+
+    def nudge(self) -> None:
+        """Tell the worker that the queue has changed."""
+        self._news.set()
+
+    async def observe(self, turn: Turn, *, scope: UserScope) -> bool:
+        """Queue a turn durably; False if it was observed before."""
+        fresh = await self._services.ledger.accept(self._bounded(turn), scope=scope)
+        self.nudge()
+        return fresh
+
+    async def run(self) -> None:
+        """Work through the queue until cancelled; batches in flight are finished or given back."""
+        running: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                self._news.clear()
+                while self._extractor is not None and len(running) < self._pace.at_once:
+                    batch = await self._claim(patience=self._pace.patience, scope=None)
+                    if batch is None:
+                        break
+                    task = asyncio.create_task(self._process(batch, self._extractor))
+                    task.add_done_callback(lambda _: self.nudge())
+                    running.add(task)
+                await self._wait()
+                for task in [task for task in running if task.done()]:
+                    running.discard(task)
+                    task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def drain(self, *, scope: Scope | None = None) -> int:
+        """Work through everything that waits now, without patience. Returns batches processed.
+
+        Raises:
+            Unavailable: no model is configured.
+        """
+        if self._extractor is None:
+            raise Unavailable("no model to extract with; set model_base_url and model")
+        done = 0
+        while (batch := await self._claim(patience=0.0, scope=scope)) is not None:
+            await self._process(batch, self._extractor)
+            done += 1
+        return done
+
+    async def _claim(self, *, patience: float, scope: Scope | None) -> Batch | None:
+        pace = self._pace
+        return await self._services.ledger.claim(
+            at=self._services.clock(),
+            size=pace.batch,
+            patience=patience,
+            lease=pace.lease,
+            scope=scope,
+        )
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(self._pace.poll):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def _process(self, batch: Batch, extractor: Extractor) -> None:
+        """Extract and commit one batch; what fails is given back or parked, never lost."""
+        try:
+            lesson = await self._lesson(batch, extractor)
+            await self._learner.commit(lesson)
+        except Unavailable as error:
+            await self._give_back(batch, error)
+        except Malformed as error:
+            await self._alone(batch, extractor, error)
+        except Conflict as error:
+            # The lease ran out or the person was erased: whoever holds the jobs now decides.
+            _log.info("batch of %d jobs was not committed: %s", len(batch.jobs), error)
+        except RicordoError as error:
+            await self._park(batch, error)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._hand_back(batch))
+            raise
+
+    async def _lesson(self, batch: Batch, extractor: Extractor) -> Lesson:
+        if isinstance(batch.jobs[0].work, Relate):
+            return await self._learner.relations(batch, extractor)
+        return await self._learner.memories(batch, extractor)
+
+    async def _alone(self, batch: Batch, extractor: Extractor, error: Malformed) -> None:
+        """One unreadable answer must not cost a turn's neighbours: try each job by itself."""
+        if len(batch.jobs) == 1:
+            await self._park(batch, error)
+            return
+        for job in batch.jobs:
+            await self._process(_only(batch, job), extractor)
+
+    async def _give_back(self, batch: Batch, error: RicordoError) -> None:
+        attempts = batch.jobs[0].attempts + 1
+        if attempts >= self._pace.attempts:
+            await self._park(batch, error)
+            return
+        delay = min(self._pace.backoff * 2 ** (attempts - 1), 3_600.0)
+        _log.warning("extraction failed (try %d), again in %.0f s: %s", attempts, delay, error)
+        at = self._services.clock() + timedelta(seconds=delay)
+        await self._services.ledger.retry(batch, at=at)
+
+    async def _hand_back(self, batch: Batch) -> None:
+        await self._services.ledger.retry(batch, at=self._services.clock())
+
+    async def _park(self, batch: Batch, error: RicordoError) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        _log.error("%d jobs went to the dead letters: %s", len(batch.jobs), reason)
+        await self._services.ledger.park(batch, reason=reason, at=self._services.clock())
+
+    def _bounded(self, turn: Turn) -> Turn:
+        return Turn(
+            thread_id=turn.thread_id,
+            run_id=turn.run_id,
+            agent=turn.agent,
+            at=turn.at,
+            display_id=turn.display_id,
+            said=tuple(_bounded(said, self._pace.longest_turn) for said in turn.said),
+        )
+
+
+def _only(batch: Batch, job: Job) -> Batch:
+    return Batch(scope=batch.scope, jobs=(job,), lease=batch.lease)
+
+
+def _bounded(said: Said, longest: int) -> Said:
+    """The message without what cannot be stored, and without the middle of an oversized one."""
+    text = clean_text(said.text)
+    if len(text) > longest:
+        half = longest // 2
+        left_out = len(text) - 2 * half
+        text = f"{text[:half]} [… {left_out:,} characters left out …] {text[-half:]}"
+    return Said(speaker=said.speaker, text=text, id=said.id, trusted=said.trusted)

@@ -1,0 +1,102 @@
+"""The graph in a person's hands: explore it, find paths, name things, merge and unmerge them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ricordo.errors import Invalid, NotFound
+from ricordo.memory.services import Services
+from ricordo.model import MAX_NAME, Entity, Scope, check_text, name_key
+from ricordo.ports import Reading, Walk, Writing
+
+MAX_HOPS = 8
+"""Most steps of a walk that a caller may ask for."""
+
+
+async def explore(services: Services, entity: str, *, scopes: Sequence[Scope], hops: int) -> Walk:
+    """Walk outwards from an entity, over some scopes' graphs; an unknown one yields nothing."""
+    check_text(entity, what="entity", longest=MAX_NAME)
+    return await services.graph.walk([entity], scopes=scopes, hops=_hops(hops), at=services.clock())
+
+
+async def paths(
+    services: Services, start: str, *, to: str, scopes: Sequence[Scope], hops: int
+) -> Walk:
+    """The shortest paths between two entities; none within `hops` yields nothing."""
+    check_text(start, what="entity", longest=MAX_NAME)
+    check_text(to, what="entity", longest=MAX_NAME)
+    return await services.graph.paths(
+        start, to, scopes=scopes, hops=_hops(hops), at=services.clock()
+    )
+
+
+class Naming:
+    """The right to name and merge the entities of one scope.
+
+    Args:
+        by: id of the person, for the audit.
+    """
+
+    def __init__(self, services: Services, *, scope: Scope, by: str) -> None:
+        self._services = services
+        self._scope = scope
+        self._by = by
+
+    async def alias(self, entity: str, *, name: str) -> Entity:
+        """Let `name` mean the same entity as `entity`.
+
+        Raises:
+            NotFound: no such entity in the scope.
+            Conflict: the name belongs to another entity; merge the two instead.
+        """
+        check_text(name, what="alias", longest=MAX_NAME)
+
+        async def work(tx: Writing) -> Entity:
+            known = await self._entity(tx, entity)
+            if name_key(name) in {known.key, *map(name_key, known.aliases)}:
+                return known
+            named = replace(known, aliases=(*known.aliases, name))
+            await tx.put_entity(named)
+            await tx.audit("alias", by=self._by, scope=self._scope, subjects=[known.id])
+            return named
+
+        return await self._services.ledger.write(work, scope=self._scope)
+
+    async def merge(self, source: str, *, into: str) -> str:
+        """Let `into` stand for `source`: one entity from now on. Returns the merge's id.
+
+        Raises:
+            NotFound: one of them is not in the scope.
+            Conflict: they are one already.
+        """
+
+        async def work(tx: Writing) -> str:
+            gone, stays = await self._entity(tx, source), await self._entity(tx, into)
+            at = self._services.clock()
+            merge_id = await tx.merge_entities(gone.id, stays.id, at=at, scope=self._scope)
+            await tx.audit("merge", by=self._by, scope=self._scope, subjects=[gone.id, stays.id])
+            return merge_id
+
+        return await self._services.ledger.write(work, scope=self._scope)
+
+    async def unmerge(self, merge_id: str) -> tuple[str, str]:
+        """Undo a merge. Returns the ids of the two entities. Raises `NotFound`."""
+
+        async def work(tx: Writing) -> tuple[str, str]:
+            pair = await tx.unmerge_entities(merge_id, scope=self._scope)
+            await tx.audit("unmerge", by=self._by, scope=self._scope, subjects=list(pair))
+            return pair
+
+        return await self._services.ledger.write(work, scope=self._scope)
+
+    async def _entity(self, tx: Reading, name: str) -> Entity:
+        key = name_key(check_text(name, what="entity", longest=MAX_NAME))
+        found = await tx.entities([key], scope=self._scope)
+        if key not in found:
+            raise NotFound("no such entity here; `explore` shows what there is")
+        return found[key]
+
+
+def _hops(hops: int) -> int:
+    if not 1 <= hops <= MAX_HOPS:
+        raise Invalid(f"hops is {hops}; a walk takes 1 to {MAX_HOPS}")
+    return hops

@@ -1,0 +1,299 @@
+"""Recall: one question, every arm at once, under one deadline."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from ricordo import access
+from ricordo.errors import Invalid, Unavailable
+from ricordo.memory import ranking
+from ricordo.memory.asking import entity_names, names_the_asker
+from ricordo.memory.services import Services
+from ricordo.model import (
+    SELF,
+    Hits,
+    Kind,
+    Memory,
+    Partition,
+    Path,
+    Principal,
+    Recollection,
+    Scope,
+    Sought,
+    Status,
+    UserScope,
+    clean_text,
+)
+from ricordo.ports import Reading, Walk
+
+T = TypeVar("T")
+
+LONGEST_QUESTION = 4_000
+"""Characters of a question that are used: its end, for what is asked stands last."""
+
+ARMS_SHARE = 0.85
+"""Part of the deadline by which every arm must have answered."""
+
+SEEDS = 3
+"""Best hits whose entities a walk starts from, besides those that the question names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One question and its bounds.
+
+    Args:
+        agent: asks through this agent; None is the person directly.
+        limit: at most this many memories, 1 to 1,000.
+        tokens: at most about this many tokens of text.
+        deadline: seconds; what has not answered by then is missing, and named in `degraded`.
+        hops: steps of the walk; 0 walks nowhere.
+        as_of: what was true then; None is now.
+        user, organization: which memory to ask.
+        namespaces: only these of the organization; None is all that are granted.
+    """
+
+    question: str
+    principal: Principal
+    agent: str | None = None
+    limit: int = 10
+    tokens: int = 800
+    deadline: float = 0.25
+    hops: int = 3
+    as_of: datetime | None = None
+    user: bool = True
+    organization: bool = True
+    namespaces: tuple[str | None, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= 1_000:
+            raise Invalid(f"limit is {self.limit}; it lies between 1 and 1,000")
+        if self.tokens < 1:
+            raise Invalid(f"tokens is {self.tokens}; at least 1")
+        if not self.deadline > 0:
+            raise Invalid(f"deadline is {self.deadline} s; it must be positive")
+        if not 0 <= self.hops <= 8:
+            raise Invalid(f"hops is {self.hops}; a walk takes 0 to 8")
+        if self.as_of is not None and self.as_of.tzinfo is None:
+            raise Invalid("as_of needs a time zone")
+
+
+class Recaller:
+    """Finds what helps with a question among exactly what the asker may see."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def recall(self, ask: Ask) -> Recollection:
+        """Find, fuse and fit; same memory and question, same answer.
+
+        Raises:
+            Denied: a namespace that is not granted.
+            SpaceMismatch: memories were indexed with another model; reindex them.
+        """
+        started = time.perf_counter()
+        question = clean_text(ask.question)[-LONGEST_QUESTION:].strip()
+        scopes = self._scopes(ask)
+        if not question or not scopes:
+            return Recollection(took_ms=_since(started))
+        run = _Run(ask, started=started)
+        at = ask.as_of or self._services.clock()
+        partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
+        named = self._named(question, scopes)
+        hits, near = await asyncio.gather(
+            self._found(run, question, partitions, at),
+            self._walked(run, named, scopes, at),
+        )
+        seeds = await self._seeds(run, hits, known=named)
+        far = await self._walked(run, seeds, scopes, at)
+        walked = (*near.paths, *far.paths)
+        memories = await run.within(
+            "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
+        )
+        recalled = ranking.rank(
+            hits,
+            walked,
+            {m.id: m for m in memories if self._usable(m, ask, at)},
+        )
+        return await self._finish(run, recalled, walked, partitions, hits, started)
+
+    async def _finish(
+        self,
+        run: "_Run",
+        recalled: Sequence[ranking.Recalled],
+        walked: Sequence[Path],
+        partitions: Sequence[Partition],
+        hits: Hits,
+        started: float,
+    ) -> Recollection:
+        ask = run.ask
+        head = recalled[: ask.limit * 2 + 10]
+        ids = [item.memory.id for item in head]
+        alike: Mapping[tuple[str, str], float] = {}
+        if len(ids) > 1 and "meaning" not in run.degraded:
+            alike = await run.within(
+                "meaning",
+                self._services.index.similarity(ids, partitions=partitions),
+                otherwise=alike,
+            )
+        distinct = ranking.without_duplicates(head, alike)
+        items, left_out = ranking.fit(distinct[: ask.limit], tokens=ask.tokens)
+        given = {item.memory.id for item in items}
+        kept = tuple(path for path in walked if given.issuperset(path.steps[-1].evidence[:1]))
+        self._services.journal.note(
+            [item.memory for item in items], agent=ask.agent, at=self._services.clock()
+        )
+        return Recollection(
+            items=items,
+            paths=kept,
+            degraded=tuple(sorted(run.degraded)),
+            visible=hits.visible,
+            took_ms=_since(started),
+            left_out=left_out,
+        )
+
+    def _scopes(self, ask: Ask) -> tuple[Scope, ...]:
+        own: tuple[Scope, ...] = (access.user_scope(ask.principal),) if ask.user else ()
+        if not ask.organization:
+            return own
+        return (*own, *access.readable(ask.principal, namespaces=ask.namespaces))
+
+    async def _partitions(self, ask: Ask, scopes: Sequence[Scope]) -> list[Partition]:
+        """What the asker may see, by the visibility table."""
+
+        async def look(tx: Reading) -> list[Partition]:
+            states = [s for scope in scopes for s in await tx.partitions(scope=scope)]
+            return [state.partition for state in states]
+
+        stored = await self._services.ledger.read(look, scopes=scopes)
+        visibility = self._services.visibility
+        return [
+            partition
+            for partition in stored
+            if access.may_see(partition, ask.principal, agent=ask.agent, visibility=visibility)
+        ]
+
+    def _named(self, question: str, scopes: Sequence[Scope]) -> tuple[str, ...]:
+        names = entity_names(question)
+        if names_the_asker(question) and any(isinstance(s, UserScope) for s in scopes):
+            return (SELF, *names)
+        return names
+
+    async def _found(
+        self, run: "_Run", question: str, partitions: Sequence[Partition], at: datetime
+    ) -> Hits:
+        vector = await run.within(
+            "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
+        )
+        sought = Sought(vector=vector, words=self._services.analyzer.words(question))
+        return await run.within(
+            "words" if vector is None else "meaning",
+            self._services.index.search(
+                sought, partitions=partitions, limit=max(50, run.ask.limit * 3), at=at
+            ),
+            otherwise=Hits(),
+        )
+
+    async def _walked(
+        self, run: "_Run", names: Sequence[str], scopes: Sequence[Scope], at: datetime
+    ) -> Walk:
+        if not names or not run.ask.hops:
+            return Walk()
+        return await run.within(
+            "graph",
+            self._services.graph.walk(names, scopes=scopes, hops=run.ask.hops, at=at),
+            otherwise=Walk(),
+        )
+
+    async def _seeds(self, run: "_Run", hits: Hits, *, known: Sequence[str]) -> tuple[str, ...]:
+        """Names of the entities that the best hits relate, where the question named none."""
+        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT]
+        top = ranking.best(hits, best)[:SEEDS]
+        if not top or not run.ask.hops:
+            return ()
+
+        async def look(tx: Reading) -> list[str]:
+            names: list[str] = []
+            for hit in top:
+                scope = hit.partition.scope
+                for relation in await tx.relations_of([hit.memory_id], scope=scope):
+                    names += [relation.source_name, relation.target_name]
+            return names
+
+        scopes = list(dict.fromkeys(hit.partition.scope for hit in top))
+        names = await run.within(
+            "graph", self._services.ledger.read(look, scopes=scopes), otherwise=list[str]()
+        )
+        skip = {*known, SELF}
+        return tuple(name for name in dict.fromkeys(names) if name not in skip)
+
+    async def _memories(
+        self, hits: Hits, walked: Sequence[Path], scopes: Sequence[Scope]
+    ) -> list[Memory]:
+        wanted: dict[Scope, dict[str, None]] = {scope: {} for scope in scopes}
+        for hit in hits.hits:
+            wanted[hit.partition.scope][hit.memory_id] = None
+        for path in walked:
+            last = path.steps[-1]
+            wanted[last.scope].update(dict.fromkeys(last.evidence))
+
+        async def look(tx: Reading) -> list[Memory]:
+            return [
+                memory
+                for scope, ids in wanted.items()
+                if ids
+                for memory in await tx.memories(list(ids), scope=scope)
+            ]
+
+        return await self._services.ledger.read(look, scopes=scopes)
+
+    def _usable(self, memory: Memory, ask: Ask, at: datetime) -> bool:
+        seen = access.may_see(
+            memory.partition,
+            ask.principal,
+            agent=ask.agent,
+            visibility=self._services.visibility,
+        )
+        statuses = {Status.ACTIVE} if ask.as_of is None else {Status.ACTIVE, Status.SUPERSEDED}
+        begun = memory.valid_from is None or memory.valid_from <= at
+        valid = begun and (memory.valid_until is None or at < memory.valid_until)
+        fresh = memory.pinned or memory.expires_at is None or at < memory.expires_at
+        return seen and memory.status in statuses and valid and fresh
+
+
+class _Run:
+    """One recall's deadline, and what missed it.
+
+    The arms end a little early, so that what they found can still be fetched in time.
+    """
+
+    def __init__(self, ask: Ask, *, started: float) -> None:
+        self.ask = ask
+        self.degraded: set[str] = set()
+        self._end = started + ask.deadline
+        self._arms_end = started + ask.deadline * ARMS_SHARE
+
+    async def within(
+        self,
+        arm: str,
+        awaitable: Awaitable[T],
+        *,
+        otherwise: T,
+        share: float = 1.0,
+        last: bool = False,
+    ) -> T:
+        """The arm's answer, or `otherwise` when it fails or misses its share of what is left."""
+        end = self._end if last else self._arms_end
+        try:
+            async with asyncio.timeout((end - time.perf_counter()) * share):
+                return await awaitable
+        except (TimeoutError, Unavailable):
+            self.degraded.add(arm)
+            return otherwise
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1_000

@@ -1,0 +1,66 @@
+"""What the use cases work with, handed to them once by the wiring."""
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ricordo.access import PreferenceVisibility
+from ricordo.memory.journal import Journal
+from ricordo.memory.vocabulary import Vocabulary
+from ricordo.model import Indexed, Space
+from ricordo.ports import Analyzer, Embedder, GraphIndex, Ledger, VectorIndex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """When an inferred memory needs a person before it is recalled.
+
+    Args:
+        auto_approve: False sends every inferred memory to a person.
+        min_confidence: from 0 to 1; below it a person decides.
+    """
+
+    auto_approve: bool = True
+    min_confidence: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The engines and rules behind every use case; opened and closed by the wiring."""
+
+    ledger: Ledger
+    index: VectorIndex
+    graph: GraphIndex
+    embedder: Embedder
+    analyzer: Analyzer
+    vocabulary: Vocabulary
+    journal: Journal
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    visibility: PreferenceVisibility = PreferenceVisibility.AGENT
+    policy: Policy = field(default_factory=Policy)
+
+    async def space(self) -> Space:
+        """The space in which texts are indexed now."""
+        return Space(
+            model=self.embedder.model,
+            dimension=await self.embedder.dimension(),
+            transform=self.embedder.transform,
+            words=self.analyzer.name,
+        )
+
+    async def indexed(self, texts: Sequence[str]) -> list[Indexed]:
+        """Make texts ready to be found. Raises `Unavailable` when the embedder is."""
+        vectors = await self.embedder.documents(texts) if texts else []
+        return [self._pack(text, vector) for text, vector in zip(texts, vectors, strict=True)]
+
+    def _pack(self, text: str, vector: bytes) -> Indexed:
+        counts, length = self.analyzer.terms(text)
+        terms = sorted(counts)
+        return Indexed(
+            vector=vector,
+            terms=struct.pack(f"<{len(terms)}Q", *terms),
+            counts=struct.pack(f"<{len(terms)}H", *(min(counts[t], 0xFFFF) for t in terms)),
+            length=length,
+        )

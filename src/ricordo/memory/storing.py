@@ -1,0 +1,245 @@
+"""How a memory enters a scope, and how a newer one takes its place. Runs inside a transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ricordo.events import (
+    Event,
+    OrganizationMemoryDocumented,
+    OrganizationMemoryUpdated,
+    UserMemoryProposed,
+    UserMemoryStored,
+    UserMemoryUpdated,
+)
+from ricordo.memory.integrity import admit
+from ricordo.memory.services import Services
+from ricordo.model import (
+    Indexed,
+    Memory,
+    OrganizationScope,
+    Origin,
+    Refusal,
+    Relation,
+    RelationClaim,
+    Scope,
+    Source,
+    Space,
+    Status,
+)
+from ricordo.ports import Writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of something said.
+
+    Args:
+        memory: as it now stands; its status tells whether a person must still approve it.
+        created: False when the same was remembered before and only gained an origin.
+        relations: relations that entered the graph, or gained evidence.
+        refusals: relations that broke a rule, each with the rule's name.
+    """
+
+    memory: Memory
+    created: bool
+    relations: tuple[Relation, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory about to be stored, made ready to be found."""
+
+    memory: Memory
+    claims: tuple[RelationClaim, ...]
+    indexed: Indexed
+    space: Space
+
+
+async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
+    """Store a draft once: the same text in the same partition gains an origin instead.
+
+    An active memory's claims go through the integrity rules at once; a proposed one keeps them
+    until it is approved.
+    """
+    memory = draft.memory
+    known = await tx.same_text(memory.digest, partition=memory.partition)
+    if known is None:
+        return await _create(tx, draft, services=services)
+    if known.status is Status.REJECTED and memory.source is Source.INFERRED:
+        return Stored(memory=known, created=False)  # a person said no; a model may not insist
+    status = Status.ACTIVE if Status.ACTIVE in (known.status, memory.status) else known.status
+    merged = replace(
+        known,
+        status=status,
+        origins=together(known.origins, memory.origins),
+        confidence=max(known.confidence, memory.confidence),
+        pinned=known.pinned or memory.pinned,
+        reasons=() if status is Status.ACTIVE else known.reasons,
+        updated_at=memory.updated_at,
+        version=known.version + 1,
+    )
+    claims = draft.claims
+    if status is Status.ACTIVE:
+        claims = (*known.pending, *claims) if known.status is Status.PROPOSED else claims
+        merged = replace(merged, pending=()) if known.status is Status.PROPOSED else merged
+    else:
+        merged = replace(merged, pending=tuple(dict.fromkeys((*known.pending, *claims))))
+    await tx.put(merged, indexed=None, space=None)
+    return await _settle(tx, merged, claims, created=False, services=services)
+
+
+async def _create(tx: Writing, draft: Draft, *, services: Services) -> Stored:
+    memory = draft.memory
+    if memory.status is Status.PROPOSED:
+        memory = replace(memory, pending=draft.claims)
+    await tx.put(memory, indexed=draft.indexed, space=draft.space)
+    return await _settle(tx, memory, draft.claims, created=True, services=services)
+
+
+async def _settle(
+    tx: Writing,
+    memory: Memory,
+    claims: Sequence[RelationClaim],
+    *,
+    created: bool,
+    services: Services,
+) -> Stored:
+    """Admit the claims of an active memory, let it take others' places, and announce it."""
+    if memory.status is not Status.ACTIVE:
+        if memory.status is Status.PROPOSED:
+            await tx.emit(_proposed(memory, services))
+        return Stored(memory=memory, created=created)
+    relations, refusals = await relate(tx, memory, claims, services=services)
+    if memory.replaces and created:
+        await supersede(
+            tx, memory.replaces, scope=memory.scope, at=memory.updated_at, services=services
+        )
+    await tx.emit(_stored(memory, relations, services))
+    return Stored(memory=memory, created=created, relations=relations, refusals=refusals)
+
+
+async def relate(
+    tx: Writing, memory: Memory, claims: Sequence[RelationClaim], *, services: Services
+) -> tuple[tuple[Relation, ...], tuple[Refusal, ...]]:
+    """Let an active memory's claims into the graph, and retire memories whose value they replace.
+
+    Returns the relations admitted and the refusals kept.
+    """
+    if not claims:
+        return (), ()
+    admission = await admit(
+        tx,
+        claims,
+        scope=memory.scope,
+        memory=memory,
+        vocabulary=services.vocabulary,
+        at=memory.updated_at,
+        new_id=services.new_id,
+    )
+    outdated = await _only_evidence(tx, admission.closed, memory.scope, keep=memory.id)
+    await supersede(tx, outdated, scope=memory.scope, at=memory.updated_at, services=services)
+    return admission.relations, admission.refusals
+
+
+async def _only_evidence(
+    tx: Writing, closed: Sequence[Relation], scope: Scope, *, keep: str
+) -> tuple[str, ...]:
+    """Memories all of whose relations are closed now: nothing that they say still holds."""
+    candidates = [m for relation in closed for m in relation.evidence if m != keep]
+    outdated: list[str] = []
+    for memory_id in dict.fromkeys(candidates):
+        relations = await tx.relations_of([memory_id], scope=scope)
+        if all(relation.closed_at is not None for relation in relations):
+            outdated.append(memory_id)
+    return tuple(outdated)
+
+
+async def supersede(
+    tx: Writing, ids: Sequence[str], *, scope: Scope, at: datetime, services: Services
+) -> None:
+    """Close active memories at `at`: found no more, except by questions about the past.
+
+    Relations that only they support are closed with them.
+    """
+    for memory in await tx.memories(ids, scope=scope):
+        if memory.status is not Status.ACTIVE:
+            continue
+        until = min(memory.valid_until, at) if memory.valid_until else at
+        closed = replace(
+            memory,
+            status=Status.SUPERSEDED,
+            valid_until=until,
+            updated_at=at,
+            version=memory.version + 1,
+        )
+        await tx.put(closed, indexed=None, space=None)
+        await close_relations(tx, memory.id, scope=scope, at=at)
+        await tx.emit(updated(closed, "superseded", services))
+
+
+async def close_relations(tx: Writing, memory_id: str, *, scope: Scope, at: datetime) -> None:
+    """Close the current relations that this memory alone supports."""
+    for relation in await tx.relations_of([memory_id], scope=scope):
+        if relation.closed_at is None and relation.evidence == (memory_id,):
+            until = min(relation.valid_until, at) if relation.valid_until else at
+            await tx.put_relation(replace(relation, closed_at=at, valid_until=until))
+
+
+def together(known: Sequence[Origin], new: Sequence[Origin]) -> tuple[Origin, ...]:
+    """Origins of both, each once, oldest first."""
+    return tuple(sorted(dict.fromkeys((*known, *new)), key=lambda origin: origin.at))
+
+
+def updated(memory: Memory, change: str, services: Services) -> Event:
+    """The event that announces a change of a memory."""
+    make = (
+        OrganizationMemoryUpdated
+        if isinstance(memory.scope, OrganizationScope)
+        else UserMemoryUpdated
+    )
+    return make(
+        id=services.new_id("e"),
+        at=memory.updated_at,
+        scope=memory.scope,  # type: ignore[arg-type]
+        origins=memory.origins,
+        memory_id=memory.id,
+        version=memory.version,
+        change=change,
+    )
+
+
+def _proposed(memory: Memory, services: Services) -> Event:
+    assert not isinstance(memory.scope, OrganizationScope)  # noqa: S101  nothing infers there
+    return UserMemoryProposed(
+        id=services.new_id("e"),
+        at=memory.updated_at,
+        scope=memory.scope,
+        origins=memory.origins,
+        memory_id=memory.id,
+        kind=memory.kind,
+        reasons=memory.reasons,
+    )
+
+
+def _stored(memory: Memory, relations: Sequence[Relation], services: Services) -> Event:
+    relation_ids = tuple(relation.id for relation in relations)
+    if isinstance(memory.scope, OrganizationScope):
+        return OrganizationMemoryDocumented(
+            id=services.new_id("e"),
+            at=memory.updated_at,
+            scope=memory.scope,
+            origins=memory.origins,
+            memory_id=memory.id,
+            relation_ids=relation_ids,
+        )
+    return UserMemoryStored(
+        id=services.new_id("e"),
+        at=memory.updated_at,
+        scope=memory.scope,
+        origins=memory.origins,
+        memory_id=memory.id,
+        kind=memory.kind,
+        relation_ids=relation_ids,
+    )

@@ -1,0 +1,322 @@
+"""`UserMemory`: what agents may remember of one person, private to that person."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ricordo import access
+from ricordo.errors import Invalid
+from ricordo.memory import erasure, network, portable
+from ricordo.memory.intake import Intake
+from ricordo.memory.network import Naming
+from ricordo.memory.recall import Ask, Recaller
+from ricordo.memory.records import KEEP, Keep, Records
+from ricordo.memory.screening import refuse_reason, sensitivity_of
+from ricordo.memory.services import Services
+from ricordo.memory.storing import Stored
+from ricordo.model import (
+    DeadLetter,
+    Entity,
+    Kind,
+    Listing,
+    Memory,
+    Origin,
+    Page,
+    Principal,
+    Receipt,
+    Recollection,
+    Refusal,
+    Relation,
+    RelationClaim,
+    Revision,
+    Source,
+    Turn,
+    check_id,
+    check_text,
+)
+from ricordo.ports import Walk
+
+
+class UserMemory:
+    """One user's memory, in the hands of that user, through one agent or directly.
+
+    Private: nothing here is ever seen by another user. Through an agent, preferences are those that
+    this agent learned; facts are known to all. `Ricordo.user` makes it.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        *,
+        principal: Principal,
+        agent: str | None,
+        recaller: Recaller,
+        intake: Intake,
+    ) -> None:
+        if agent is not None:
+            check_id(agent, what="agent")
+        self._services = services
+        self._principal = principal
+        self._agent = agent
+        self._scope = access.user_scope(principal)
+        self._recaller = recaller
+        self._intake = intake
+        self._records = Records(services, scope=self._scope, by=principal.user)
+        self._naming = Naming(services, scope=self._scope, by=principal.user)
+
+    async def observe(self, turn: Turn) -> bool:
+        """Queue a turn durably, to be remembered later; False if it was observed before.
+
+        Raises:
+            Erased: it was said before the person was erased.
+        """
+        return await self._intake.observe(turn, scope=self._scope)
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        kind: Kind | str = Kind.FACT,
+        relations: Sequence[RelationClaim] = (),
+        origin: Origin | None = None,
+        importance: float = 0.5,
+        pinned: bool = False,
+        expires_at: datetime | None = None,
+        valid_from: datetime | None = None,
+        source: Source = Source.SAID,
+    ) -> Stored:
+        """Store a memory word for word, without a model; the same again gains an origin.
+
+        Args:
+            text: at most 8,192 characters.
+            kind: ``"preference"`` belongs to this agent, ``"fact"`` is known to all agents.
+            relations: what the fact relates; checked by the integrity rules, which may refuse
+                some. Without any, a model may propose them later.
+            origin: where it was said; by default now, through this agent.
+            importance: from 0 to 1.
+            expires_at: not recalled from then on.
+            valid_from: since when it is true.
+
+        Raises:
+            Invalid: unusable text, a preference without an agent or with relations, or a secret.
+        """
+        kind = _kind(kind)
+        check_text(text)
+        if kind is Kind.PREFERENCE and self._agent is None:
+            raise Invalid("a preference belongs to an agent; name the agent that learns it")
+        if kind is Kind.PREFERENCE and relations:
+            raise Invalid("a preference has no relations; store them with a fact")
+        secret = refuse_reason(text)
+        if secret is not None:
+            raise Invalid(f"this looks like a secret ({secret}); memory is no place for secrets")
+        if not 0.0 <= importance <= 1.0:
+            raise Invalid(f"importance is {importance}; it lies between 0 and 1")
+        now = self._services.clock()
+        memory = Memory(
+            id=self._services.new_id("m"),
+            scope=self._scope,
+            kind=kind,
+            text=text,
+            agent=self._agent,
+            source=source,
+            origins=(origin or Origin(at=now, agent=self._agent),),
+            importance=importance,
+            pinned=pinned,
+            expires_at=expires_at,
+            valid_from=valid_from,
+            sensitivity=sensitivity_of(text),
+            recorded_at=now,
+            updated_at=now,
+        )
+        stored = await self._records.add(memory, claims=relations, act="remember")
+        self._intake.nudge()
+        return stored
+
+    async def recall(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        tokens: int = 800,
+        deadline: float = 0.25,
+        hops: int = 3,
+        as_of: datetime | None = None,
+        user: bool = True,
+        organization: bool = True,
+        namespaces: Sequence[str | None] | None = None,
+    ) -> Recollection:
+        """Find what helps with a question, in this user's memory and the granted organization's.
+
+        Args: see `Ask`.
+        """
+        return await self._recaller.recall(
+            Ask(
+                question=question,
+                principal=self._principal,
+                agent=self._agent,
+                limit=limit,
+                tokens=tokens,
+                deadline=deadline,
+                hops=hops,
+                as_of=as_of,
+                user=user,
+                organization=organization,
+                namespaces=None if namespaces is None else tuple(namespaces),
+            )
+        )
+
+    async def list(self, listing: Listing | None = None) -> Page:
+        """One page of memories, oldest first; through an agent only its own preferences."""
+        return await self._records.list(self._visible(listing or Listing()))
+
+    async def get(self, memory_id: str) -> Memory:
+        """The memory of that id. Raises `NotFound`, for another agent's preference as well."""
+        memory = await self._records.get(memory_id)
+        if not self._sees(memory):
+            raise self._records.missing(memory_id)
+        return memory
+
+    async def history(self, memory_id: str) -> Sequence[Revision]:
+        """Its earlier texts, oldest first."""
+        await self.get(memory_id)
+        return await self._records.history(memory_id)
+
+    async def relations(self, memory_id: str) -> Sequence[Relation]:
+        """The relations that it supports."""
+        await self.get(memory_id)
+        return await self._records.relations(memory_id)
+
+    async def edit(
+        self,
+        memory_id: str,
+        *,
+        text: str | Keep = KEEP,
+        importance: float | Keep = KEEP,
+        expires_at: datetime | Keep | None = KEEP,
+        version: int | None = None,
+    ) -> Memory:
+        """Change a memory; see `Records.edit`."""
+        await self.get(memory_id)
+        edited = await self._records.edit(
+            memory_id, text=text, importance=importance, expires_at=expires_at, version=version
+        )
+        self._intake.nudge()
+        return edited
+
+    async def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
+        """Keep a memory at hand, or let it go again."""
+        await self.get(memory_id)
+        return await self._records.edit(memory_id, pinned=pinned)
+
+    async def approve(self, memory_id: str) -> Stored:
+        """Let a proposed memory be recalled, or its waiting relations into the graph."""
+        await self.get(memory_id)
+        return await self._records.approve(memory_id)
+
+    async def reject(self, memory_id: str) -> Memory:
+        """Turn down what was proposed."""
+        await self.get(memory_id)
+        return await self._records.reject(memory_id)
+
+    async def refusals(self, *, limit: int = 50) -> Sequence[Refusal]:
+        """What was refused on its way into this memory, newest first, with the rule."""
+        return await self._records.refusals(limit=limit)
+
+    async def forget(self, memory_id: str) -> int:
+        """Remove one memory with everything derived; forgetting it twice is not an error."""
+        found = await self._records.find([memory_id])
+        return await self._records.forget([m.id for m in found if self._sees(m)])
+
+    async def forget_where(
+        self,
+        *,
+        agent: str | None = None,
+        thread_id: str | None = None,
+        before: datetime | None = None,
+        everything: bool = False,
+    ) -> int:
+        """Remove all memories that fit every given condition. Returns how many.
+
+        Args:
+            agent: preferences that this agent learned, and no facts.
+            thread_id: with an origin in this thread.
+            before: recorded before that time.
+            everything: must be True when no condition is given.
+
+        Raises:
+            Invalid: no condition and not `everything`.
+        """
+        if agent is None and thread_id is None and before is None and not everything:
+            raise Invalid("say what to forget: an agent, a thread, a time, or everything")
+        listing = Listing(
+            kind=Kind.PREFERENCE if agent is not None else None,
+            agents=None if agent is None else (agent,),
+            thread_id=thread_id,
+            before=before,
+        )
+        return await self._records.forget_where(self._visible(listing))
+
+    async def erase(self) -> Receipt:
+        """Erase the person: everything in every place. The receipt tells what a scan found after.
+
+        Late writes of what was said before do not come back.
+        """
+        return await erasure.erase(self._services, scope=self._scope)
+
+    async def export(self) -> AsyncIterator[dict[str, object]]:
+        """Everything kept about the user, as JSON-ready records, one memory or job at a time."""
+        async for record in portable.export(self._services.ledger, scope=self._scope):
+            yield record
+
+    async def explore(self, entity: str, *, hops: int = 2) -> Walk:
+        """Walk outwards from an entity in the user's own graph."""
+        return await network.explore(self._services, entity, scopes=[self._scope], hops=hops)
+
+    async def paths(self, start: str, *, to: str, hops: int = 4) -> Walk:
+        """The shortest paths between two entities of the user's own graph."""
+        return await network.paths(self._services, start, to=to, scopes=[self._scope], hops=hops)
+
+    async def alias(self, entity: str, *, name: str) -> Entity:
+        """Let `name` mean the same entity as `entity`."""
+        return await self._naming.alias(entity, name=name)
+
+    async def merge(self, source: str, *, into: str) -> str:
+        """Let `into` stand for `source`. Returns the merge's id."""
+        return await self._naming.merge(source, into=into)
+
+    async def unmerge(self, merge_id: str) -> tuple[str, str]:
+        """Undo a merge."""
+        return await self._naming.unmerge(merge_id)
+
+    async def dead_letters(self, *, limit: int = 50) -> Sequence[DeadLetter]:
+        """The user's turns that could not be extracted, with their reasons."""
+        return await self._services.ledger.dead_letters(scope=self._scope, limit=limit)
+
+    async def replay(self, job_id: int) -> None:
+        """Queue a dead letter again. Raises `NotFound`."""
+        await self._services.ledger.replay(job_id, scope=self._scope)
+        self._intake.nudge()
+
+    def _sees(self, memory: Memory) -> bool:
+        return access.may_see(
+            memory.partition,
+            self._principal,
+            agent=self._agent,
+            visibility=self._services.visibility,
+        )
+
+    def _visible(self, listing: Listing) -> Listing:
+        """Restrict a listing to what this agent may see of the user's preferences."""
+        agent = self._agent
+        if agent is None or self._services.visibility is access.PreferenceVisibility.USER:
+            return listing
+        wanted = (agent,) if listing.agents is None else listing.agents
+        return replace(listing, agents=tuple(name for name in wanted if name == agent))
+
+
+def _kind(kind: Kind | str) -> Kind:
+    try:
+        return Kind(kind)
+    except ValueError:
+        names = ", ".join(k.value for k in Kind)
+        raise Invalid(f"kind is {str(kind)[:40]!a}; it is one of {names}") from None

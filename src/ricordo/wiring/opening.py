@@ -1,0 +1,142 @@
+"""Opens a memory: engines from settings, closed again by whoever opened it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
+from ricordo.adapters.sqlite import SqliteLedger
+from ricordo.adapters.words import SnowballAnalyzer
+from ricordo.errors import Invalid
+from ricordo.memory.engine import Ricordo
+from ricordo.memory.intake import Pace
+from ricordo.memory.journal import Journal
+from ricordo.memory.services import Policy, Services
+from ricordo.memory.vocabulary import Vocabulary
+from ricordo.model import Space, new_id
+from ricordo.ports import Embedder, Extractor
+from ricordo.settings import Settings
+from ricordo.wiring.models import make_embedder, make_extractor
+
+Clock = Callable[[], datetime]
+
+
+def now() -> datetime:
+    """The time in UTC."""
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def open_memory(
+    path: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    extractor: Extractor | None = None,
+    embedder: Embedder | None = None,
+    clock: Clock = now,
+    ids: Callable[[str], str] = new_id,
+) -> AsyncIterator[Ricordo]:
+    """Open a memory in one file; everything is closed at the end of the ``async with``.
+
+    Args:
+        path: the file, made if need be; by default the one of the settings.
+        settings: by default those built in; `ricordo.settings.load_settings` reads file and
+            environment.
+        extractor: the model that reads conversations; by default the one of the settings. Without
+            any, turns wait until a provider offers its agent's own chat client.
+        embedder: the model of meaning; by default the one of the settings. Yours to close.
+        clock: tells the time, with a time zone.
+        ids: makes ids; takes their kind, for example ``"m"``.
+
+    Raises:
+        ForeignFile, WrongSchema, Corrupt: the file is not one of ours, or damaged.
+        Unavailable: it cannot be opened or written just now.
+    """
+    settings = settings or Settings()
+    if extractor is None and settings.model is not None:
+        extractor = make_extractor(settings)
+    async with AsyncExitStack() as stack:
+        if embedder is None:
+            embedder = await make_embedder(settings, stack)
+        services, events = await _services(
+            path or settings.database, settings, embedder, clock=clock, ids=ids, stack=stack
+        )
+        memory = Ricordo(
+            services,
+            events=events,
+            pace=_pace(settings),
+            extractor=extractor,
+            make_extractor=lambda client: make_extractor(settings, client=client),
+        )
+        stack.push_async_callback(services.journal.flush)
+        if settings.worker:
+            await stack.enter_async_context(_background(memory))
+        yield memory
+
+
+async def _services(
+    path: str | Path,
+    settings: Settings,
+    embedder: Embedder,
+    *,
+    clock: Clock,
+    ids: Callable[[str], str],
+    stack: AsyncExitStack,
+) -> tuple[Services, LocalEvents]:
+    text = str(path)
+    if "://" in text and not text.startswith("sqlite:///"):
+        raise Invalid(f"{text.split('://')[0]}:// is no known kind of ledger; give a file's path")
+    ledger = await stack.enter_async_context(
+        SqliteLedger.open(text.removeprefix("sqlite:///"), clock=clock)
+    )
+    analyzer = SnowballAnalyzer()
+    space = Space(
+        model=embedder.model,
+        dimension=await embedder.dimension(),
+        transform=embedder.transform,
+        words=analyzer.name,
+    )
+    index = LocalIndex(ledger, space=space, max_bytes=settings.index_memory_mb * 1_000_000)
+    events = LocalEvents(ledger)
+    stack.push_async_callback(events.close)
+    services = Services(
+        ledger=ledger,
+        index=index,
+        graph=LocalGraph(ledger),
+        embedder=embedder,
+        analyzer=analyzer,
+        vocabulary=Vocabulary.load(settings.vocabulary, open=settings.vocabulary_mode == "open"),
+        journal=Journal(ledger, new_id=ids),
+        clock=clock,
+        new_id=ids,
+        visibility=settings.preference_visibility,
+        policy=Policy(
+            auto_approve=settings.review_auto_approve,
+            min_confidence=settings.review_min_confidence,
+        ),
+    )
+    return services, events
+
+
+def _pace(settings: Settings) -> Pace:
+    return Pace(
+        batch=settings.batch_size,
+        patience=settings.batch_wait,
+        tokens=settings.batch_tokens,
+        lease=settings.lease_seconds,
+        attempts=settings.max_attempts,
+    )
+
+
+@asynccontextmanager
+async def _background(memory: Ricordo) -> AsyncIterator[None]:
+    """Run the worker for as long as the memory is open; its failure is not swallowed."""
+    task = asyncio.create_task(memory.run(), name="ricordo")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
