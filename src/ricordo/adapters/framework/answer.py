@@ -99,9 +99,16 @@ class _Asked(BaseModel):
 
 
 def schema(instructions: Instructions) -> dict[str, Any]:
-    """The JSON schema of an answer; relation and type names are restricted where they are given."""
+    """The JSON schema of an answer; names and numbers are restricted to those that exist."""
     asked = _untitled(_Asked.model_json_schema())
     relation = asked["$defs"]["_AskedRelation"]["properties"]
+    item = asked["$defs"]["_AskedItem"]
+    if instructions.known:
+        item["properties"]["replaces"]["items"]["enum"] = list(range(1, instructions.known + 1))
+    else:
+        # Nothing to replace: a model that is asked all the same makes numbers up.
+        del item["properties"]["replaces"]
+        item["required"].remove("replaces")
     if instructions.relations:
         relation["relation"]["enum"] = list(instructions.relations)
     if instructions.types:

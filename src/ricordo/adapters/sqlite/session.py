@@ -106,5 +106,16 @@ def subject_of(scope: Scope, secret: bytes) -> str:
 
 
 def as_list(values: Iterable[int | str]) -> str:
-    """Many values as one parameter, for `json_each`."""
-    return json.dumps(list(values))
+    """Many values as one parameter, for `json_each`.
+
+    SQLite ends a JSON string at a NUL, so a value with one would match what it is not; nothing
+    stored has one (`check_keys`), so such a value is left out.
+    """
+    return json.dumps([each for each in values if not (isinstance(each, str) and "\0" in each)])
+
+
+def check_keys(*keys: str) -> None:
+    """Raise `Invalid` for an id or name that could not be found again exactly."""
+    for key in keys:
+        if not key or "\0" in key:
+            raise Invalid(f"{ascii(key[:40])} is empty or contains a NUL character; mend it")

@@ -17,9 +17,7 @@ _APART = (
     "\u303d\u30fb\ufe30-\ufe6f\uff61-\uff65"
 )
 _JOINT = r"[-_./\\@:'&+=?%#~]"
-_CHUNK = re.compile(
-    rf"[^{_APART}]+(?:(?:{_JOINT}{{1,3}}|(?<=\d),(?=\d))[^{_APART}]+)*[+#]{{0,2}}"
-)
+_CHUNK = re.compile(rf"[^{_APART}]+(?:(?:{_JOINT}{{1,3}}|(?<=\d),(?=\d))[^{_APART}]+)*[+#]{{0,2}}")
 _JOINTS = re.compile(rf"({_JOINT}+|,)")
 _NEGATED = re.compile(r"n't$", re.IGNORECASE)
 _UNSPACED = re.compile(

@@ -30,10 +30,15 @@ class Command:
     takes: tuple[str, ...]
     example: str
 
-    def add_to(self, app: typer.Typer, *, given: Given) -> None:
-        """Register the command."""
-        doc = inspect.getdoc(self.body)
-        app.command(self.name, help=doc, epilog=f"Example: {self.example}")(self._callback(given))
+    def add_to(self, app: typer.Typer, *, given: Given, panel: str | None = None) -> None:
+        """Register the command, under a heading of the overview."""
+        register = app.command(
+            self.name,
+            help=inspect.getdoc(self.body),
+            epilog=f"Example: {self.example}",
+            rich_help_panel=panel,
+        )
+        register(self._callback(given))
 
     def _callback(self, given: Given) -> Callable[..., int]:
         """A plain function with the signature that typer reads: own parameters, then shared."""

@@ -1,4 +1,4 @@
-"""The table of exit codes: one per branch of the error tree, so that a script can tell them apart."""
+"""The table of exit codes: one per branch of the error tree, for scripts to tell them apart."""
 
 from ricordo.errors import (
     Conflict,

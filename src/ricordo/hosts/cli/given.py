@@ -1,11 +1,11 @@
 """What the wiring hands to the command line, which may not look for it itself."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ricordo.model import Principal
+from ricordo.model import Principal, Recollection
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -20,11 +20,34 @@ class Opener(Protocol):
         ...
 
 
-class Companion(Protocol):
-    """Makes what gives an agent of the framework this memory."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What an agent of the framework is made of for a chat with this memory.
 
-    def __call__(self, memory: "Ricordo", *, principal: Principal, agent: str) -> tuple[Any, Any]:
-        """A context provider and a session for one conversation of one principal."""
+    Args:
+        client: the framework's chat client for the endpoint in the settings.
+        providers: its context providers: short-term history and this memory.
+        session: one conversation of one principal.
+    """
+
+    client: Any
+    providers: Sequence[Any]
+    session: Any
+
+
+class Companion(Protocol):
+    """Makes the parts of an agent that has this memory."""
+
+    def __call__(
+        self,
+        memory: "Ricordo",
+        settings: "Settings",
+        /,
+        *,
+        principal: Principal,
+        on_recall: Callable[[Recollection], None],
+    ) -> Kit:
+        """Everything for one conversation; `on_recall` is shown each recollection."""
         ...
 
 

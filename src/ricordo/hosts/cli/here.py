@@ -1,13 +1,13 @@
 """Where a command runs: its settings, on whose behalf, and the opened memory."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ricordo.access import grants_of
-from ricordo.errors import Invalid, NotFound
+from ricordo.errors import Denied, Invalid, NotFound
 from ricordo.hosts.cli.given import Given
 from ricordo.hosts.cli.screen import Screen
 from ricordo.model import Grant, Principal, check_id
@@ -97,10 +97,23 @@ class Here:
             return self.organization_memory(memory)
         return self.user_memory(memory, agent=self.named_agent)
 
+    def as_operator(self) -> None:
+        """Stop unless the caller is the local operator, who may look at the file as a whole.
+
+        Raises:
+            Denied: the settings list grants, so the caller is one user among others.
+        """
+        if self.settings.grants is not None:
+            raise Denied("the file as a whole is for the local operator; the settings list grants")
+
+    def exists(self, database: str) -> bool:
+        """Whether there is a memory file already."""
+        return Path(database).expanduser().exists()
+
     @asynccontextmanager
     async def memory(
         self, *, create: bool = False, settings: "Settings | None" = None
-    ) -> AsyncIterator["Ricordo"]:
+    ) -> AsyncGenerator["Ricordo", None]:
         """The opened memory.
 
         Args:

@@ -26,6 +26,8 @@ async def list_parked(
     limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Most dead letters.")] = 50,
 ) -> None:
     """List dead letters, oldest first, with the reason of each."""
+    if everyone:
+        here.as_operator()
     async with here.memory() as memory:
         if everyone:
             found = await memory.ledger.dead_letters(scope=None, limit=limit)

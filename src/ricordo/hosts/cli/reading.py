@@ -46,7 +46,7 @@ def read_time(value: str | None, *, option: str) -> datetime | None:
         return datetime.fromisoformat(value).astimezone()
     except (ValueError, OverflowError, OSError) as error:
         raise Invalid(
-            f"{option} {ascii(value[:40])} is no date; write 2026-01-31 or 2026-01-31T18:00+01:00"
+            f"{option} {value[:40]!a} is no date; write 2026-01-31 or 2026-01-31T18:00+01:00"
         ) from error
 
 

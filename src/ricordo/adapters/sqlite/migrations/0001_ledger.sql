@@ -267,7 +267,8 @@ create table queue (
   parked_at integer
 );
 create unique index queue_turns on queue (scope_id, thread_id, run_id) where sort = 'turn';
-create unique index queue_relates on queue (scope_id, memory_id) where sort = 'relate';
+create unique index queue_relates on queue (scope_id, memory_id)
+  where sort = 'relate' and state in ('waiting', 'parked');
 create index queue_scope on queue (scope_id);
 create index queue_open on queue (scope_id, id, queued_at, not_before, lease_until)
   where state in ('waiting', 'leased');

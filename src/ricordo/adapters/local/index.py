@@ -1,0 +1,112 @@
+"""The local index: exact cosine and BM25 over rows that a ledger stores ready to use."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.adapters.local.likeness import Likeness
+from ricordo.adapters.local.loaded import Loaded
+from ricordo.adapters.local.ranking import Search
+from ricordo.adapters.local.shelves import Shelves
+from ricordo.errors import SpaceMismatch
+from ricordo.model import Hits, Partition, Scope, Sought, Space
+from ricordo.ports import Ledger
+
+MEBIBYTE = 1 << 20
+
+_SCANNED_AT_ONCE = 1_500_000
+"""Numbers up to which a scan is quicker done here than handed to a thread."""
+
+
+class LocalIndex:
+    """Implements `ricordo.ports.VectorIndex` over any ledger, in memory.
+
+    Partitions are loaded when they are first asked for and followed by their generation, so that
+    every search sees what any process acknowledged before it. A word's document frequency is the
+    number of visible memories that hold any of its alternatives.
+
+    Args:
+        ledger: where the rows are; not closed with the index.
+        space: the space that questions are asked in; partitions of another are refused.
+        max_bytes: how much stays loaded, about; the least recently asked partition goes first.
+            A single partition above it is loaded anew for every question.
+    """
+
+    def __init__(self, ledger: Ledger, *, space: Space, max_bytes: int = 512 * MEBIBYTE) -> None:
+        if max_bytes < 0:
+            raise ValueError("max_bytes must not be negative")
+        self._space = space
+        self._shelves = Shelves(ledger, space=space, bound=max_bytes)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes of loaded partitions, about."""
+        return self._shelves.nbytes
+
+    async def search(
+        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime
+    ) -> Hits:
+        """See `ricordo.ports.VectorIndex`. Nothing is found for a limit below 1.
+
+        Raises:
+            SpaceMismatch: a partition was indexed with another model, transform or analyzer.
+        """
+        if sought.vector is not None and len(sought.vector) != 4 * self._space.dimension:
+            raise SpaceMismatch(
+                f"the question's vector has {len(sought.vector) // 4} dimensions, "
+                f"this index {self._space.dimension}"
+            )
+        if limit < 1 or not partitions:
+            return Hits()
+        shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
+
+        def rank() -> Hits:
+            return Search(shelves, sought, at=at).hits(limit=limit)
+
+        if sum(loaded.size for _, loaded in shelves) * self._space.dimension <= _SCANNED_AT_ONCE:
+            return rank()
+        return await asyncio.to_thread(rank)
+
+    async def similarity(
+        self, pairs: Sequence[str], *, partitions: Sequence[Partition]
+    ) -> Mapping[tuple[str, str], float]:
+        """See `ricordo.ports.VectorIndex`. A pair is found in either order; ids that are not in
+        the partitions are left out."""
+        shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
+        vectors: dict[str, NDArray[np.float32]] = {}
+        for memory_id in dict.fromkeys(pairs):
+            vector = _vector_of(memory_id, shelves)
+            if vector is not None:
+                vectors[memory_id] = vector
+        return Likeness(list(vectors), list(vectors.values()))
+
+    def drop(self, *, scope: Scope) -> None:
+        """Let go of everything of a scope at once, as when it was erased."""
+        self._shelves.drop(scope)
+
+    async def close(self) -> None:
+        """Stop reading and let go of everything; closing twice is not an error."""
+        await self._shelves.close()
+
+
+def _vector_of(
+    memory_id: str, shelves: Sequence[tuple[Partition, Loaded]]
+) -> NDArray[np.float32] | None:
+    found = (loaded.vector_of(memory_id) for _, loaded in shelves)
+    return next((vector for vector in found if vector is not None), None)

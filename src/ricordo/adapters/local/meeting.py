@@ -1,0 +1,89 @@
+"""The shortest paths between two entities: two searches that meet in the middle."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ricordo.adapters.local.atlas import Atlas, Edge
+from ricordo.model import Path, Step
+
+
+class _Side:
+    """One of the two searches: how far each node is, and by which edges it was reached."""
+
+    def __init__(self, starts: Sequence[int]) -> None:
+        self.distance = dict.fromkeys(starts, 0)
+        self.reached_by: dict[int, list[Edge]] = {}
+        self.frontier = set(starts)
+        self.depth = 0
+
+    async def advance(self, atlas: Atlas) -> None:
+        """Go one hop further, keeping every edge by which a new node is reached."""
+        self.depth += 1
+        edges = await atlas.hop(self.frontier)
+        for edge in edges:
+            if self.distance.setdefault(edge.far, self.depth) == self.depth:
+                self.reached_by.setdefault(edge.far, []).append(edge)
+        self.frontier = {e.far for e in edges if self.distance[e.far] == self.depth}
+
+
+async def meet(
+    atlas: Atlas, starts: Sequence[int], ends: Sequence[int], *, hops: int, limit: int
+) -> list[Path]:
+    """The first `limit` shortest paths in order of their relation ids; none from a node to itself.
+
+    Each time the search with fewer open nodes goes on, so a hub is seldom opened from within.
+    """
+    if set(starts) & set(ends):
+        return []
+    ahead, back = _Side(starts), _Side(ends)
+    while ahead.depth + back.depth < hops and ahead.frontier and back.frontier:
+        side = ahead if len(ahead.frontier) <= len(back.frontier) else back
+        await side.advance(atlas)
+        common = ahead.distance.keys() & back.distance.keys()
+        if common:
+            return _between(ahead, back, common, limit=limit)
+    return []
+
+
+def _between(ahead: _Side, back: _Side, common: set[int], *, limit: int) -> list[Path]:
+    length = min(ahead.distance[node] + back.distance[node] for node in common)
+    middle = [n for n in common if ahead.distance[n] + back.distance[n] == length]
+    onward: dict[int, list[tuple[Step, int]]] = {}
+    for edge in _edges_to(middle, ahead):
+        onward.setdefault(edge.near, []).append((edge.step, edge.far))
+    for edge in _edges_to(middle, back):
+        step = replace(edge.step, forward=not edge.step.forward)
+        onward.setdefault(edge.far, []).append((step, edge.near))
+    for steps in onward.values():
+        steps.sort(key=lambda pair: pair[0].relation_id)
+    found: list[tuple[Step, ...]] = []
+    for start in (node for node, distance in ahead.distance.items() if not distance):
+        for trail in _trails(onward, start, length):
+            found.append(trail)
+            if len(found) >= limit:
+                break
+    found.sort(key=lambda trail: [step.relation_id for step in trail])
+    return [Path(steps=trail) for trail in found[:limit]]
+
+
+def _edges_to(nodes: Sequence[int], side: _Side) -> Iterator[Edge]:
+    """Every edge on a way from the side's start to these nodes, each once."""
+    level = set(nodes)
+    seen = set(level)
+    while level:
+        edges = [edge for node in sorted(level) for edge in side.reached_by.get(node, ())]
+        yield from edges
+        level = {edge.near for edge in edges} - seen
+        seen |= level
+
+
+def _trails(
+    onward: Mapping[int, Sequence[tuple[Step, int]]], node: int, length: int
+) -> Iterator[tuple[Step, ...]]:
+    """Every way of that length, in order of relation ids; no way ends early."""
+    if not length:
+        yield ()
+        return
+    for step, after in onward.get(node, ()):
+        for rest in _trails(onward, after, length - 1):
+            yield (step, *rest)

@@ -1,0 +1,178 @@
+"""Partitions kept in memory, brought up to date by their generation, bounded by bytes."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from ricordo.adapters.local.loaded import Loaded, load
+from ricordo.errors import SpaceMismatch, Unavailable
+from ricordo.model import Partition, Scope, Space
+from ricordo.ports import Ledger, PartitionState, Reading, Rows
+
+_AT_ONCE = 64
+"""Changed rows up to which an update is quicker done here than handed to a thread."""
+
+
+class Shelves:
+    """Gives partitions as the ledger knows them at the time of the call.
+
+    One task at a time reads a partition, whoever asks; it goes on when the asker is cancelled, so
+    that the next one finds it warm. What is on a shelf is never changed, only replaced.
+    """
+
+    def __init__(self, ledger: Ledger, *, space: Space, bound: int) -> None:
+        self._ledger = ledger
+        self._space = space
+        self._bound = bound
+        self._kept: OrderedDict[Partition, Loaded] = OrderedDict()
+        self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
+
+    async def fresh(self, partitions: Sequence[Partition]) -> list[tuple[Partition, Loaded]]:
+        """Those of the partitions that hold something, with everything acknowledged so far.
+
+        Raises:
+            SpaceMismatch: one was indexed in another space.
+        """
+        before = {p: self._kept[p] for p in partitions if p in self._kept}
+        states = await self._states(partitions)
+        known = [states[p] for p in partitions if p in states and states[p].size]
+        for state in known:
+            if state.space != self._space:
+                self._discard(state.partition)
+            self._check(state.partition, state.space)
+        for partition, kept in before.items():
+            state = states.get(partition)
+            # A partition that went back was erased and begun anew.
+            if state is None or not state.size or state.generation < kept.generation:
+                self._discard(partition)
+        found = {p: self._kept[p] for p in (state.partition for state in known) if p in self._kept}
+        late = [
+            state
+            for state in known
+            if state.partition not in found or found[state.partition].generation < state.generation
+        ]
+        if late:
+            read = await asyncio.gather(*(self._reach(state) for state in late))
+            found |= {state.partition: loaded for state, loaded in zip(late, read, strict=True)}
+        for partition in found:
+            if partition in self._kept:
+                self._kept.move_to_end(partition)
+        return [(state.partition, found[state.partition]) for state in known]
+
+    def drop(self, scope: Scope) -> None:
+        """Let go of everything of a scope, what is being read included."""
+        for partition in [*self._kept, *self._loading]:
+            if partition.scope == scope:
+                self._discard(partition)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, about."""
+        return sum(loaded.nbytes for loaded in self._kept.values())
+
+    async def close(self) -> None:
+        """Stop reading and let go of everything."""
+        tasks = list(self._loading.values())
+        self._loading.clear()
+        self._kept.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _states(self, partitions: Sequence[Partition]) -> dict[Partition, PartitionState]:
+        scopes = tuple(dict.fromkeys(partition.scope for partition in partitions))
+
+        async def look(tx: Reading) -> list[PartitionState]:
+            return [state for scope in scopes for state in await tx.partitions(scope=scope)]
+
+        states = await self._ledger.read(look, scopes=scopes)
+        return {state.partition: state for state in states}
+
+    async def _reach(self, state: PartitionState) -> Loaded:
+        """The partition at the generation that was seen, or a later one."""
+        running = self._loading.get(state.partition)
+        if running is not None:
+            loaded = await _result(running)
+            if loaded.generation >= state.generation:
+                return loaded
+        # Whatever runs now was begun after the state was read, and so is new enough.
+        running = self._loading.get(state.partition)
+        if running is None:
+            running = asyncio.create_task(self._load(state.partition))
+            running.add_done_callback(_seen)
+            self._loading[state.partition] = running
+        return await _result(running)
+
+    async def _load(self, partition: Partition) -> Loaded:
+        try:
+            kept = self._kept.get(partition)
+            rows = await self._rows(partition, since=None if kept is None else kept.generation)
+            if kept is not None and not rows.complete and rows.generation < kept.generation:
+                rows = await self._rows(partition, since=None)
+            self._check(partition, rows.space)
+            loaded = await self._made(rows, kept)
+            if self._loading.get(partition) is asyncio.current_task():
+                self._keep(partition, loaded)
+            return loaded
+        finally:
+            if self._loading.get(partition) is asyncio.current_task():
+                del self._loading[partition]
+
+    async def _rows(self, partition: Partition, *, since: int | None) -> Rows:
+        async def look(tx: Reading) -> Rows:
+            return await tx.rows(partition=partition, since=since)
+
+        return await self._ledger.read(look, scopes=(partition.scope,))
+
+    async def _made(self, rows: Rows, kept: Loaded | None) -> Loaded:
+        def make() -> Loaded:
+            if kept is None or rows.complete:
+                return load(rows, dimension=self._space.dimension)
+            return kept.changed(rows)
+
+        if len(rows.ids) + len(rows.removed) <= _AT_ONCE:
+            return make()
+        return await asyncio.to_thread(make)
+
+    def _check(self, partition: Partition, space: Space | None) -> None:
+        if space is not None and space != self._space:
+            raise SpaceMismatch(
+                f"{partition.kind.value}s of {partition.scope} are indexed with {_words(space)}, "
+                f"but this index uses {_words(self._space)}; run `ricordo reindex`, "
+                "or set the former model again"
+            )
+
+    def _keep(self, partition: Partition, loaded: Loaded) -> None:
+        self._kept[partition] = loaded
+        self._kept.move_to_end(partition)
+        held = self.nbytes
+        while held > self._bound:
+            _, oldest = self._kept.popitem(last=False)
+            held -= oldest.nbytes
+
+    def _discard(self, partition: Partition) -> None:
+        self._kept.pop(partition, None)
+        self._loading.pop(partition, None)
+
+
+async def _result(task: asyncio.Task[Loaded]) -> Loaded:
+    """What another task reads; its asker may be cancelled without harm to it."""
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError as cancelled:
+        if task.cancelled():
+            raise Unavailable("the index was closed while it was reading") from cancelled
+        raise
+
+
+def _seen(task: asyncio.Task[Loaded]) -> None:
+    # Whoever still waits gets the error; when all were cancelled, nobody is left to read it.
+    if not task.cancelled():
+        task.exception()
+
+
+def _words(space: Space) -> str:
+    return (
+        f"{space.model} ({space.dimension} dimensions, transform {space.transform}, "
+        f"words {space.words})"
+    )

@@ -1,0 +1,185 @@
+"""Indexed rows, written beside their memories, with the generation of their partition."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ricordo.adapters.sqlite.index_reading import PLACES, IndexReading
+from ricordo.adapters.sqlite.memory_rows import VISIBLE, span
+from ricordo.adapters.sqlite.session import as_list
+from ricordo.errors import Invalid, SpaceMismatch
+from ricordo.model import Indexed, Memory, Partition, Space
+
+LISTED_REMOVALS = 4_096
+"""Removals kept per partition for the caches of other processes; who lags more reads all anew."""
+
+
+class IndexWriting(IndexReading):
+    """Keeps partitions and their indexed rows."""
+
+    def _partition(self, partition: Partition) -> int:
+        """The partition's number, given now if it had none."""
+        number = self._owned(partition.scope)
+        key = (number, partition.kind.value, partition.agent or "")
+        found = self._row(
+            "select id from partitions where scope_id = ? and kind = ? and agent = ?", *key
+        )
+        if found:
+            return found[0]
+        return self._insert("insert into partitions (scope_id, kind, agent) values (?, ?, ?)", *key)
+
+    def _check_space(self, partition: Partition, indexed: Indexed, space: Space | None) -> None:
+        """Raise unless the row fits its space, and its space the partition's."""
+        if space is None:
+            raise Invalid("an indexed row needs the space that it was made in")
+        if len(indexed.vector) != 4 * space.dimension:
+            raise SpaceMismatch(
+                f"the vector has {len(indexed.vector) // 4} dimensions, its space {space.dimension}"
+            )
+        if len(indexed.terms) != 4 * len(indexed.counts):
+            raise Invalid("an indexed row needs one count for each term")
+        known = self._row(
+            "select s.model, s.dimension, s.transform, s.words from partitions p "
+            "join spaces s on s.id = p.space_id "
+            "where p.scope_id = ? and p.kind = ? and p.agent = ?",
+            self._number(partition.scope),
+            partition.kind.value,
+            partition.agent or "",
+        )
+        asked = (space.model, space.dimension, space.transform, space.words)
+        if known is not None and known != asked:
+            raise SpaceMismatch(
+                f"this partition was indexed with {_words(known)}, not with {_words(asked)}; "
+                "run `ricordo reindex`, or set the former model again"
+            )
+
+    def _space_number(self, space: Space) -> int:
+        key = (space.model, space.dimension, space.transform, space.words)
+        self._change(
+            "insert or ignore into spaces (model, dimension, transform, words) "
+            "values (?, ?, ?, ?)",
+            *key,
+        )
+        return self._row(
+            "select id from spaces "
+            "where model = ? and dimension = ? and transform = ? and words = ?",
+            *key,
+        )[0]
+
+    def _grow(self, partition_number: int, *, by: int = 0) -> int:
+        """The partition's next generation, noting how many more rows are visible in it."""
+        self._change(
+            "update partitions set generation = generation + 1, size = size + ? where id = ?",
+            by,
+            partition_number,
+        )
+        return self._row("select generation from partitions where id = ?", partition_number)[0]
+
+    def _index(self, memory: Memory, row: int, partition: int, entry: tuple[Indexed, Space]) -> None:
+        """Put the index row of a memory in place of the one that it had."""
+        indexed, space = entry
+        self._unindex([row])
+        space_number = self._space_number(space)
+        visible = memory.status in VISIBLE
+        self._change(
+            "update partitions set space_id = ?, next_place = next_place + 1 where id = ?",
+            space_number,
+            partition,
+        )
+        generation = self._grow(partition, by=int(visible))
+        place = self._row("select next_place - 1 from partitions where id = ?", partition)[0]
+        self._change(
+            "insert into memory_index (place, memory_row, memory_id, scope_id, partition_id, "
+            "space_id, generation, visible, valid_from, valid_until, length, vector, terms, counts)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            partition * PLACES + place,
+            row,
+            memory.id,
+            self._number(memory.scope),
+            partition,
+            space_number,
+            generation,
+            int(visible),
+            *span(memory),
+            indexed.length,
+            indexed.vector,
+            indexed.terms,
+            indexed.counts,
+        )
+
+    def _reindex(self, memory: Memory, row: int) -> None:
+        """Carry a memory's changed status and validity over to the index row that it keeps."""
+        found = self._row(
+            "select partition_id, visible, valid_from, valid_until from memory_index "
+            "where memory_row = ?",
+            row,
+        )
+        if found is None:
+            return
+        partition, *shown = found
+        visible = int(memory.status in VISIBLE)
+        now = [visible, *span(memory)]
+        if now == shown:
+            return
+        generation = self._grow(partition, by=visible - shown[0])
+        self._change(
+            "update memory_index set visible = ?, valid_from = ?, valid_until = ?, generation = ? "
+            "where memory_row = ?",
+            *now,
+            generation,
+            row,
+        )
+
+    def _unindex(self, rows: Sequence[int]) -> int:
+        """Remove the index rows of memories; each is listed as removed. Returns how many."""
+        listed = as_list(rows)
+        removed = 0
+        for partition, scope, count, visible in self._rows(
+            "select partition_id, scope_id, count(*), sum(visible) from json_each(?) f "
+            "cross join memory_index i on i.memory_row = f.value group by partition_id, scope_id",
+            listed,
+        ):
+            generation = self._grow(partition, by=-visible)
+            self._change(
+                "insert or ignore into removed_rows (scope_id, partition_id, generation, memory_id)"
+                " select i.scope_id, i.partition_id, ?, i.memory_id from json_each(?) f "
+                "cross join memory_index i on i.memory_row = f.value where i.partition_id = ?",
+                generation,
+                listed,
+                partition,
+            )
+            self._shorten(scope, partition)
+            removed += count
+        if removed:
+            self._change(
+                "delete from memory_index where memory_row in (select value from json_each(?))",
+                listed,
+            )
+        return removed
+
+    def _shorten(self, scope: int, partition: int) -> None:
+        """Drop the oldest listed removals beyond the limit."""
+        found: tuple[Any, ...] | None = self._row(
+            "select generation from removed_rows where scope_id = ? and partition_id = ? "
+            "order by generation desc limit 1 offset ?",
+            scope,
+            partition,
+            LISTED_REMOVALS,
+        )
+        if found is None:
+            return
+        self._change(
+            "update partitions set listed_since = max(listed_since, ?) where id = ?",
+            found[0],
+            partition,
+        )
+        self._change(
+            "delete from removed_rows where scope_id = ? and partition_id = ? and generation <= ?",
+            scope,
+            partition,
+            found[0],
+        )
+
+
+def _words(space: tuple[Any, ...]) -> str:
+    model, dimension, transform, words = space
+    return f"{model} ({dimension} dimensions, transform {transform}, words {words})"

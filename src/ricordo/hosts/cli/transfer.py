@@ -1,0 +1,214 @@
+"""`import` and `export`: conversations in, everything out."""
+
+import asyncio
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from ricordo.access import user_scope
+from ricordo.errors import Invalid
+from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.exits import DONE, USAGE
+from ricordo.hosts.cli.formats import Context, Format, Item, open_file
+from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.options import ALWAYS, PERSON
+from ricordo.hosts.cli.progress import progress
+from ricordo.hosts.cli.reading import read_time
+from ricordo.hosts.cli.screen import as_json
+from ricordo.memory.restoring import read_record, restore
+from ricordo.model import Origin, Source
+
+if TYPE_CHECKING:
+    from ricordo.memory.engine import Ricordo
+    from ricordo.memory.user import UserMemory
+
+_COUNTED = ("turns", "memories", "known", "skipped")
+
+
+class As(StrEnum):
+    """What becomes of a conversation."""
+
+    TURNS = "turns"
+    MEMORIES = "memories"
+
+
+@command(
+    takes=PERSON,
+    example="ricordo import chats.jsonl --user alice --agent helper",
+    name="import",
+)
+async def import_(
+    here: Here,
+    file: Annotated[
+        str, typer.Argument(help="The file; - reads standard input.", show_default=False)
+    ],
+    format: Annotated[Format, typer.Option(help="What the file is.")] = Format.AUTO,  # noqa: A002
+    as_: Annotated[
+        As,
+        typer.Option(
+            "--as",
+            help="Queue turns for a model to read, or store the person's words as memories, word "
+            "for word, without a model.",
+        ),
+    ] = As.TURNS,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="DATE", help="When it was said, where the file is silent."),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(metavar="ID", help="LoCoMo: only this conversation.")
+    ] = None,
+    speaker: Annotated[
+        str | None, typer.Option(metavar="NAME", help="LoCoMo: who of the two is the user.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
+) -> int:
+    """Import conversations, or what `export` wrote, for one user.
+
+    Can be interrupted and run again: what is there already is passed over. A bad line is reported
+    with its number and skipped, and the exit code is 2 then.
+    """
+    now = datetime.now(UTC)
+    context = Context(
+        name="stdin" if file == "-" else Path(file).stem,
+        agent=here.agent,
+        at=read_time(at, option="--at") or now,
+    )
+    opened = await asyncio.to_thread(
+        open_file, file, format=format, context=context, sample=sample, speaker=speaker
+    )
+    counts = Counter(dict.fromkeys(_COUNTED, 0))
+    async with here.memory(create=True) as memory:
+        importer = _Importer(here, memory, context=context, as_memories=as_ is As.MEMORIES)
+        try:
+            with progress("importing", total=opened.total) as advance:
+                for item in opened.items:
+                    await _one(here, importer, item, counts, strict=strict)
+                    advance(1)
+        except asyncio.CancelledError:
+            _summary(here, counts, ended="interrupted; run it again to go on")
+            raise
+    _summary(here, counts, ended="done")
+    return USAGE if counts["skipped"] else DONE
+
+
+async def _one(
+    here: Here, importer: "_Importer", item: Item, counts: Counter[str], *, strict: bool
+) -> None:
+    try:
+        if item.fault is not None:
+            raise Invalid(item.fault)
+        counts.update(await importer.take(item))
+    except Invalid as error:
+        if strict:
+            raise Invalid(f"line {item.number}: {error}") from error
+        counts["skipped"] += 1
+        here.screen.remark(f"line {item.number} skipped: {error}")
+
+
+class _Importer:
+    """Takes items of a file into one user's memory."""
+
+    def __init__(
+        self, here: Here, memory: "Ricordo", *, context: Context, as_memories: bool
+    ) -> None:
+        self._memory = memory
+        self._here = here
+        self._context = context
+        self._as_memories = as_memories
+
+    async def take(self, item: Item) -> Counter[str]:
+        """Observe, remember or restore one item; returns what it was. Raises `Invalid`."""
+        if item.record is not None:
+            return await self._restore(item)
+        if item.turn is None:
+            return Counter()
+        mine = self._here.user_memory(self._memory, agent=item.turn.agent)
+        if self._as_memories:
+            return await self._remember(mine, item)
+        fresh = await mine.observe(item.turn)
+        return Counter({"turns" if fresh else "known": 1})
+
+    async def _remember(self, mine: "UserMemory", item: Item) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        turn = item.turn
+        if turn is None:
+            return counts
+        for line in item.lines:
+            origin = Origin(
+                at=turn.at,
+                agent=turn.agent,
+                thread_id=turn.thread_id,
+                display_id=turn.display_id,
+                run_id=turn.run_id,
+                message_ids=(line.message_id,) if line.message_id else (),
+            )
+            stored = await mine.remember(
+                line.text, origin=origin, valid_from=None, source=Source.IMPORTED
+            )
+            counts["memories" if stored.created else "known"] += 1
+        return counts
+
+    async def _restore(self, item: Item) -> Counter[str]:
+        principal = self._here.principal()
+        found = read_record(
+            item.record or {},
+            scope=user_scope(principal),
+            agent=self._context.agent,
+            now=self._context.at,
+        )
+        fresh = await restore(self._memory.services, found, by=principal.user)
+        return Counter({"memories" if fresh else "known": 1})
+
+
+def _summary(here: Here, counts: Counter[str], *, ended: str) -> None:
+    words = ", ".join(f"{counts[name]} {name}" for name in _COUNTED)
+    here.screen.result({**counts, "ended": ended}, text=f"{ended}: {words}")
+
+
+@command(
+    takes=("db", "tenant", "user", *ALWAYS),
+    example="ricordo export --user alice --output alice.jsonl",
+)
+async def export(
+    here: Here,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is the screen.")
+    ] = "-",
+) -> None:
+    """Write everything kept about a user as JSON lines, which `import` can read back.
+
+    Memories with origins, history and relations; what was refused; turns that wait.
+    """
+    count = 0
+    async with here.memory() as memory:
+        with _writer(output) as file:
+            async for record in here.user_memory(memory, agent=None).export():
+                file.write(as_json(record) + "\n")
+                count += 1
+    here.screen.remark(f"{count} records")
+
+
+@contextmanager
+def _writer(path: str) -> Iterator[TextIO]:
+    """A new file that only its owner may read, complete or absent; or standard output."""
+    if path == "-":
+        yield sys.stdout
+        return
+    target = Path(path).expanduser()
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            yield file
+        partial.replace(target)
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}") from error

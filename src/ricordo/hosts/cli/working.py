@@ -1,0 +1,122 @@
+"""`worker` and `reindex`: what runs for longer."""
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ricordo.errors import Unavailable
+from ricordo.events import (
+    Event,
+    RelationRefused,
+    TurnParked,
+    UserMemoryProposed,
+    UserMemoryStored,
+    UserMemoryUpdated,
+)
+from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.exits import DONE, FAILED
+from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.options import FILE
+from ricordo.hosts.cli.progress import progress
+from ricordo.memory.reindexing import reindex as reindexing
+from ricordo.memory.reindexing import stale
+
+if TYPE_CHECKING:
+    from ricordo.memory.engine import Ricordo
+
+_COUNTED: dict[type[Event], str] = {
+    UserMemoryStored: "stored",
+    UserMemoryProposed: "proposed",
+    UserMemoryUpdated: "updated",
+    RelationRefused: "refused",
+    TurnParked: "parked",
+}
+
+
+@command(takes=FILE, example="ricordo worker --once")
+async def worker(
+    here: Here,
+    once: Annotated[bool, typer.Option("--once", help="Work off what waits, then end.")] = False,
+) -> int:
+    """Turn what was observed into memory, for every user of the file.
+
+    Runs until SIGTERM or Ctrl-C, several at once if you like; what it had begun is finished or
+    given back, and nothing is lost.
+    """
+    counts: Counter[str] = Counter()
+    async with here.memory() as memory:
+        if not memory.intake.ready:
+            raise Unavailable("no model to extract with; set model and model_base_url")
+        first = await memory.ledger.latest()
+        if once:
+            counts["batches"] = await memory.intake.drain()
+        else:
+            here.screen.remark("working; Ctrl-C ends it")
+            await _until_told(memory)
+        await _count(memory, counts, after=first)
+        counts["waiting"] = (await memory.ledger.backlog()).waiting
+    words = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    here.screen.result(dict(sorted(counts.items())), text=words)
+    return DONE
+
+
+async def _until_told(memory: "Ricordo") -> None:
+    """Work until a signal; the second one ends the process as usual."""
+    async with _signalled() as told:
+        work = asyncio.create_task(memory.run())
+        stop = asyncio.create_task(told.wait())
+        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+
+
+@asynccontextmanager
+async def _signalled() -> AsyncGenerator[asyncio.Event, None]:
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def tell() -> None:
+        for number in signals:
+            loop.remove_signal_handler(number)
+        told.set()
+
+    for number in signals:
+        loop.add_signal_handler(number, tell)
+    try:
+        yield told
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+async def _count(memory: "Ricordo", counts: Counter[str], *, after: int) -> None:
+    """Count what was announced since; other workers of the same file are counted with it."""
+    while events := await memory.ledger.announced(after=after, limit=1_000):
+        for position, event in events:
+            after = position
+            if type(event) in _COUNTED:
+                counts[_COUNTED[type(event)]] += 1
+
+
+@command(takes=FILE, example="ricordo reindex")
+async def reindex(here: Here) -> int:
+    """Index memories anew after a change of the embedding model; can be interrupted and resumed."""
+    here.as_operator()
+    async with here.memory() as memory:
+        total = await stale(memory.services)
+        done = 0
+        with progress("reindexing", total=total) as advance:
+            async for more in reindexing(memory.services):
+                done += more
+                advance(more)
+        left = await stale(memory.services)
+    text = f"Indexed anew: {done}" + (f"; changed meanwhile: {left}, run it again" if left else "")
+    here.screen.result({"indexed": done, "left": left}, text=text)
+    return FAILED if left else DONE

@@ -1,0 +1,40 @@
+"""A settings file to fill in: every setting, described, commented out."""
+
+import textwrap
+
+from pydantic import SecretStr
+from pydantic_core import PydanticUndefined
+
+from ricordo.settings.fields import Settings
+
+_EXAMPLES = {
+    "database": '"~/memory.db"',
+    "user": '"alice"',
+    "namespace": '"platform"',
+    "grants": '{ platform = "curator", hr = "reader" }',
+    "model": '"qwen2.5:7b"',
+    "model_base_url": '"http://localhost:11434/v1"',
+    "model_api_key": '"…"',
+    "embedding_base_url": '"http://localhost:11434/v1"',
+    "embedding_api_key": '"…"',
+    "vocabulary": '"vocabulary.toml"',
+}
+
+
+def template() -> str:
+    """The whole file as text; as it stands it changes nothing."""
+    lines = ["# Settings of Ricordo. The environment (RICORDO_…) and arguments win over this file."]
+    for name, field in Settings.model_fields.items():
+        described = textwrap.wrap(field.description or "", width=96)
+        lines += ["", *(f"# {line}" for line in described), f"# {name} = {example(name)}"]
+    return "\n".join(lines) + "\n"
+
+
+def example(name: str) -> str:
+    """A value of that setting as TOML: its default, or an example where it has none."""
+    default = Settings.model_fields[name].get_default()
+    if default is None or default is PydanticUndefined or isinstance(default, SecretStr):
+        return _EXAMPLES[name]
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f'"{default}"' if isinstance(default, str) else str(default)

@@ -1,0 +1,229 @@
+"""Promise 5 and the rest of recall: deadline, degradation, budget, determinism, reasons."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from ricordo import EntityClaim, RelationClaim
+from ricordo.errors import Invalid, SpaceMismatch, Unavailable
+from ricordo.testing.embedding import HashingEmbedder
+from tests.support.opening import Clock, opened, person
+
+
+def claim(source: str, relation: str, target: str) -> RelationClaim:
+    return RelationClaim(
+        source=EntityClaim(name=source), relation=relation, target=EntityClaim(name=target)
+    )
+
+
+class Slow(HashingEmbedder):
+    """Answers questions only when it is let."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+
+    async def question(self, text: str) -> bytes:
+        await self.go_on.wait()
+        return await super().question(text)
+
+
+class Broken(HashingEmbedder):
+    async def question(self, text: str) -> bytes:
+        raise Unavailable("the embedder is away")
+
+
+class Other(HashingEmbedder):
+    model = "another-64"
+
+
+async def falcon(memory) -> None:
+    """Alice's project in her own graph, what it is built of in the organization's."""
+    alice = memory.user(person(), agent="coder")
+    await alice.remember(
+        "Works on Project Falcon", relations=[claim("user", "works on", "Project Falcon")]
+    )
+    org = memory.organization(person("carla", curator=["platform"]))
+    await org.document(
+        "Project Falcon uses microservices",
+        relations=[claim("Project Falcon", "uses", "microservices")],
+    )
+    await org.document(
+        "Microservices require a service mesh",
+        relations=[claim("microservices", "requires", "service mesh")],
+    )
+    await org.document("The canteen closes at two")
+
+
+READER = person(reader=["platform"])
+
+
+async def test_a_walk_goes_from_the_private_graph_into_the_organizations(tmp_path: Path) -> None:
+    """My project → what it uses → what that requires; no private edge is ever shared."""
+    async with opened(tmp_path) as memory:
+        await falcon(memory)
+        found = await memory.recall(
+            "What does my project depend on?", principal=READER, agent="coder"
+        )
+        by_text = {item.memory.text: item for item in found.items}
+        last = by_text["Microservices require a service mesh"]
+        assert last.path is not None
+        assert [(s.source, s.type, s.target) for s in last.path.steps] == [
+            ("user", "works_on", "Project Falcon"),
+            ("Project Falcon", "uses", "microservices"),
+            ("microservices", "requires", "service mesh"),
+        ]
+        assert last.signals["graph"] > 0
+        order = [item.memory.text for item in found.items]
+        assert order.index(last.memory.text) < order.index("The canteen closes at two")
+        org = memory.organization(person("carla", curator=["platform"]))
+        walk = await org.explore("Project Falcon", hops=4)
+        assert "user" not in {path.end for path in walk.paths}
+
+
+async def test_without_a_grant_the_walk_ends_at_the_private_graph(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await falcon(memory)
+        found = await memory.recall(
+            "What does my project depend on?", principal=person(), agent="coder"
+        )
+        assert [item.memory.text for item in found.items] == ["Works on Project Falcon"]
+        assert {path.end for path in found.paths} == {"Project Falcon"}
+
+
+async def test_a_slow_embedder_costs_the_deadline_and_is_named(tmp_path: Path) -> None:
+    async with opened(tmp_path, embedder=Slow()) as memory:
+        await falcon(memory)
+        started = time.perf_counter()
+        found = await memory.recall(
+            "What about Project Falcon?", principal=READER, agent="coder", deadline=0.3
+        )
+        assert time.perf_counter() - started < 2, "bounded, whatever this machine is doing"
+        assert found.degraded == ("meaning",)
+        texts = {item.memory.text for item in found.items}
+        assert "Works on Project Falcon" in texts, "words and relations still answer"
+
+
+async def test_a_broken_embedder_fails_open(tmp_path: Path) -> None:
+    async with opened(tmp_path, embedder=Broken()) as memory:
+        await falcon(memory)
+        found = await memory.recall("service mesh", principal=READER, agent="coder", deadline=5)
+        assert found.degraded == ("meaning",)
+        assert found.items[0].memory.text == "Microservices require a service mesh"
+
+
+async def test_another_model_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await falcon(memory)
+    async with opened(tmp_path, embedder=Other()) as memory:
+        with pytest.raises(SpaceMismatch, match="ricordo reindex"):
+            await memory.recall("service mesh", principal=READER, agent="coder", deadline=5)
+        with pytest.raises(SpaceMismatch):
+            await memory.user(person(), agent="coder").remember("Something new")
+
+
+async def test_same_memory_and_question_same_answer(tmp_path: Path) -> None:
+    """Byte for byte, later and in another process' view, so that prompt caches hit."""
+    clock = Clock()
+    async with opened(tmp_path, clock=clock) as memory:
+        await falcon(memory)
+        ask = {"principal": READER, "agent": "coder", "deadline": 5}
+        first = await memory.recall("What does my project depend on?", **ask)
+        await memory.services.journal.flush()
+        clock.pass_by(days=300)
+        again = await memory.recall("What does my project depend on?", **ask)
+        assert shape(first) == shape(again)
+    async with opened(tmp_path, clock=clock) as memory:
+        later = await memory.recall("What does my project depend on?", **ask)
+        assert shape(first) == shape(later)
+
+
+def shape(found) -> list:
+    return [(i.memory.id, i.memory.text, i.score, i.signals, i.path) for i in found.items]
+
+
+async def test_the_token_budget_holds_and_says_what_it_left_out(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        for number in range(10):
+            await alice.remember(f"Fact number {number}: " + "many words follow here " * 20)
+        await alice.remember("Fact that is short")
+        found = await alice.recall("fact", tokens=400, deadline=5)
+        assert 0 < len(found.items) < 10
+        assert found.left_out > 0
+        assert "Fact that is short" in {i.memory.text for i in found.items}
+
+
+async def test_what_occurs_nowhere_finds_nothing_and_raises_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        assert (await alice.recall("Zyxgnarf?")).items == ()
+        await falcon(memory)
+        found = await alice.recall("", deadline=5)
+        assert found.items == ()
+        assert (await alice.explore("Zyxgnarf")).paths == ()
+
+
+async def test_near_duplicates_are_given_once_but_other_numbers_are_not_duplicates(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        org = memory.organization(person("carla", curator=["platform"]))
+        await alice.remember("The office is in room 41")
+        await org.document("The office is in room 41.")
+        await alice.remember("The office is in room 42")
+        found = await memory.recall("office room", principal=READER, agent="coder", deadline=5)
+        texts = [i.memory.text.rstrip(".") for i in found.items]
+        assert sorted(texts) == ["The office is in room 41", "The office is in room 42"]
+
+
+async def test_expired_memory_is_not_recalled_unless_pinned(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock=clock) as memory:
+        alice = memory.user(person(), agent="coder")
+        soon = clock.at.replace(year=2027)
+        await alice.remember("The badge is valid", expires_at=soon)
+        kept = await alice.remember("The visa is valid", expires_at=soon)
+        await alice.pin(kept.memory.id)
+        clock.at = soon.replace(year=2028)
+        found = await alice.recall("valid", deadline=5)
+        assert [i.memory.text for i in found.items] == ["The visa is valid"]
+
+
+async def test_recalls_are_counted_and_announced_without_text(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        stored = await alice.remember("Works on Project Falcon")
+        await alice.recall("Falcon", deadline=5)
+        await alice.recall("Falcon", deadline=5)
+        await memory.services.journal.flush()
+        counted = await alice.get(stored.memory.id)
+        assert counted.recalls == 2
+        assert counted.version == stored.memory.version
+        events = [event for _, event in await memory.ledger.announced(after=0, limit=100)]
+        recalled = [e for e in events if type(e).__name__ == "UserMemoryRecalled"]
+        assert [e.memory_ids for e in recalled] == [(stored.memory.id,)] * 2
+        assert "Falcon" not in repr(events)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [{"limit": 0}, {"limit": 1_001}, {"tokens": 0}, {"deadline": 0}, {"hops": 9}, {"deadline": -1}],
+)
+async def test_bounds_out_of_range_are_refused_by_name(tmp_path: Path, bounds: dict) -> None:
+    async with opened(tmp_path) as memory:
+        with pytest.raises(Invalid, match=next(iter(bounds))):
+            await memory.user(person()).recall("x", **bounds)
+
+
+async def test_a_megabyte_of_question_is_clamped_to_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await falcon(memory)
+        question = "blah \x00\ud800 " * 150_000 + "What about Project Falcon?"
+        found = await memory.recall(question, principal=READER, agent="coder", deadline=10)
+        assert found.items[0].memory.text in {
+            "Works on Project Falcon",
+            "Project Falcon uses microservices",
+        }

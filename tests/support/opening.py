@@ -1,0 +1,38 @@
+"""Opens a real memory on a real file for a test, with a clock that the test turns."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ricordo import Principal, Ricordo, Settings, grants_of, open_memory
+from ricordo.testing.embedding import HashingEmbedder
+
+
+class Clock:
+    """Tells the time that it was set to; each look is a microsecond later."""
+
+    def __init__(self, at: datetime = datetime(2026, 3, 1, 9, tzinfo=UTC)) -> None:
+        self.at = at
+
+    def __call__(self) -> datetime:
+        self.at += timedelta(microseconds=1)
+        return self.at
+
+    def pass_by(self, **units: float) -> None:
+        self.at += timedelta(**units)
+
+
+def opened(
+    folder: Path, *, clock: Callable[[], datetime] | None = None, **more: Any
+) -> AbstractAsyncContextManager[Ricordo]:
+    """A memory in `folder`, without a background worker unless settings say otherwise."""
+    settings = more.pop("settings", None) or Settings(worker=False)
+    more.setdefault("embedder", HashingEmbedder())
+    return open_memory(folder / "memory.db", settings=settings, clock=clock or Clock(), **more)
+
+
+def person(user: str = "alice", tenant: str = "acme", **roles: Any) -> Principal:
+    """A principal with `reader=`, `curator=`, `admin=` namespaces."""
+    return Principal(tenant=tenant, user=user, grants=grants_of(**roles))
