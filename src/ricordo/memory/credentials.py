@@ -27,7 +27,10 @@ _FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|\b[Bb]earer\s{1,3}(?=[^\s]{0,80}\d)[A-Za-z0-9._~+/-]{20}"
         ),
     ),
-    ("secret:url-credentials", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,80}:[^\s/@]{2,80}@")),
+    (
+        "secret:url-credentials",
+        re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,80}:[^\s/@]{2,80}@"),
+    ),
     (
         "secret:connection-string",
         re.compile(r"(?i)\b(?:AccountKey|SharedAccessKey|AccessKey|Pwd|Password)=[^\s;]{6}"),
@@ -58,13 +61,13 @@ _DESCRIBES = re.compile(
     r"|\[.*\]|\*+|x+|\.+)$"
 )
 _NO_SECRET = frozenset(
-    "required mandatory optional wrong incorrect correct right valid invalid weak strong long short "
-    "secret unknown empty missing expired reset changed rotated stored saved forgotten lost safe "
-    "needed hidden encrypted hashed the not too very set never always case difficult easy new old "
-    "gespeichert vergessen falsch richtig nötig erforderlich abgelaufen geheim leer neu alt sicher "
-    "unsicher schwach stark lang kurz verloren geändert oublié perdu faux correct requis nécessaire "
-    "expiré secret vide nouveau faible fort long court dimenticata sbagliata corretta richiesta "
-    "scaduta segreta vuota nuova debole forte lunga corta persa".split()
+    "required mandatory optional wrong incorrect correct right valid invalid weak strong long "
+    "short secret unknown empty missing expired reset changed rotated stored saved forgotten lost "
+    "safe needed hidden encrypted hashed the not too very set never always case difficult easy new "
+    "old gespeichert vergessen falsch richtig nötig erforderlich abgelaufen geheim leer neu alt "
+    "sicher unsicher schwach stark lang kurz verloren geändert oublié perdu faux correct requis "
+    "nécessaire expiré secret vide nouveau faible fort long court dimenticata sbagliata corretta "
+    "richiesta scaduta segreta vuota nuova debole forte lunga corta persa".split()
 )
 _CARD = re.compile(r"(?<![\w.,-])(?:\d[ -]?){12,18}\d(?![\w-])")
 _ISSUERS = re.compile(r"^(?:4|5[1-5]|2[2-7]|3[4-7]|6(?:011|4|5|2))")

@@ -39,10 +39,10 @@ _ARTICLES = frozenset(
     "i uno una".split()
 )
 _POSSESSIVES = frozenset(
-    "my your his her its our their this that these those mein meine meinen meinem meiner dein deine "
-    "sein seine ihr ihre unser unsere unseren unserem dieser diese dieses diesen diesem mon ma mes "
-    "ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces mio mia miei mie tuo tua "
-    "suo sua suoi sue nostro nostra vostro vostra questo questa quel quella".split()
+    "my your his her its our their this that these those mein meine meinen meinem meiner dein "
+    "deine sein seine ihr ihre unser unsere unseren unserem dieser diese dieses diesen diesem mon "
+    "ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces mio mia miei mie "
+    "tuo tua suo sua suoi sue nostro nostra vostro vostra questo questa quel quella".split()
 )
 _MARKUP = re.compile(
     r"<[A-Za-z/!?][^<>]{0,300}>|```|\{\{|\}\}|\$\{|<\||\|>|\]\(|^\[[^\]]*\]$|\[/?INST\]|^[#>*]{1,6}\s"
@@ -68,8 +68,9 @@ _PAIRS = frozenset({('"', '"'), ("'", "'"), ("“", "”"), ("„", "“"), ("«
 
 def means_self(name: str) -> bool:
     """Whether the word stands for the user: ``I``, ``ich``, ``the user`` …"""
-    folded = unaccented(cleaned(name)).replace("’", "'")
-    return folded in _SELF or folded.removeprefix("the ") == SELF
+    plain = cleaned(name)
+    folded = unaccented(plain).replace("’", "'").removeprefix("the ")
+    return folded == SELF or (folded in _SELF and not _is_acronym(plain))
 
 
 def fault_of(name: str) -> str | None:

@@ -5,11 +5,13 @@ Names of reasons are stable identifiers: ``secret:…`` refuses; ``special-categ
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 
 from ricordo.memory.credentials import secret_in
-from ricordo.memory.lexicon import COMMANDS, SPECIAL
 from ricordo.memory.phrases import unaccented
 from ricordo.model import Sensitivity
 
@@ -33,9 +35,17 @@ def _folded(text: str) -> str:
     return "".join(c for c in plain if c.isascii() or unicodedata.category(c) != "Cf")
 
 
-_SPECIAL = {name: _lexicon(words) for name, words in SPECIAL.items()}
-_COMMANDS = tuple(re.compile(pattern, re.MULTILINE) for pattern in COMMANDS)
+@cache
+def _lexicons() -> tuple[dict[str, re.Pattern[str]], tuple[re.Pattern[str], ...]]:
+    """What `screening.toml` lists: words by special category, and patterns of orders."""
+    source = files("ricordo.memory").joinpath("screening.toml").read_text(encoding="utf-8")
+    lists = tomllib.loads(source)
+    special = {name: _lexicon(words) for name, words in lists["special"].items()}
+    patterns = (pattern.replace("{gap}", _GAP) for p in lists["orders"].values() for pattern in p)
+    return special, tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
 
+
+_GAP = r"\b(?:\W{1,3}\w{1,40}){0,6}?\W{1,3}"
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 _PERSONAL = (
     re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{2,63}"),
@@ -71,7 +81,7 @@ def review_reasons(
     """
     folded = _folded(text)
     reasons = [SPECIAL_CATEGORY + name for name in _categories(folded)]
-    if _commands(folded):
+    if _orders(folded):
         reasons.append(INSTRUCTION_LIKE)
     if not trusted:
         reasons.append(UNTRUSTED)
@@ -93,15 +103,15 @@ def sensitivity_of(text: str) -> Sensitivity:
 
 def instruction_like(text: str) -> bool:
     """Whether the text gives orders to a model instead of telling something."""
-    return _commands(_folded(text))
+    return _orders(_folded(text))
 
 
 def _categories(folded: str) -> list[str]:
-    return [name for name, pattern in _SPECIAL.items() if pattern.search(folded)]
+    return [name for name, pattern in _lexicons()[0].items() if pattern.search(folded)]
 
 
-def _commands(folded: str) -> bool:
-    return any(pattern.search(folded) for pattern in _COMMANDS)
+def _orders(folded: str) -> bool:
+    return any(pattern.search(folded) for pattern in _lexicons()[1])
 
 
 def _is_iban(written: str) -> bool:

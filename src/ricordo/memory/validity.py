@@ -56,10 +56,14 @@ def said_at(relation: Relation) -> datetime:
 def is_older(new: Holds, current: Relation) -> bool:
     """Whether the claim tells of a time before the current value: then it is history.
 
-    Decided by when each began to hold; where that is not known of both, by when it was said.
+    Decided by when each began to hold; where that is not known of both, by when it was said. So a
+    conversation that is imported late does not undo what was learned since.
     """
-    if new.since is not None and current.valid_from is not None:
-        return new.since < current.valid_from
+    since, known = new.since, current.valid_from
+    if known is not None and (since or new.said) < known:
+        return True
+    if known is not None and since is not None and since > known:
+        return False
     return new.said < said_at(current)
 
 
@@ -85,7 +89,16 @@ def widened(current: Relation, new: Holds) -> Relation:
     since = current.valid_from
     if new.since is not None and since is not None:
         since = min(since, new.since)
-    return replace(current, valid_from=since or new.since, valid_until=new.until or current.valid_until)
+    since = since or new.since
+    until = new.until or current.valid_until
+    if since is not None and until is not None and until <= since:
+        return current
+    return replace(current, valid_from=since, valid_until=until)
+
+
+def lapsed(relation: Relation, *, at: datetime) -> bool:
+    """Whether it has ended although nobody said so again: its last day was known before."""
+    return relation.valid_until is not None and relation.valid_until <= at
 
 
 def _aware(instant: datetime | None) -> datetime | None:

@@ -55,7 +55,9 @@ class Vocabulary:
     type_spellings: Mapping[str, str]
 
     @classmethod
-    def load(cls, path: Path | str | None = None, *, mode: Mode | str | None = None) -> "Vocabulary":
+    def load(
+        cls, path: Path | str | None = None, *, mode: Mode | str | None = None
+    ) -> "Vocabulary":
         """Read a vocabulary file; without a path, the one that comes with the package.
 
         Args:
@@ -132,7 +134,7 @@ class Vocabulary:
     def type(self, name: str | None) -> str | None:
         """The listed type of that name or alias, in any case; open mode calls the rest `THING`.
 
-        None (nothing was said) is `THING` as well. Returns None for a type that strict mode refuses.
+        None (nothing was said) is `THING` as well. Strict mode answers None for an unlisted one.
         """
         if name is None:
             return THING
@@ -232,9 +234,7 @@ def _check_parents(types: Mapping[str, EntityType], source: str) -> None:
             at = types[at.parent]
 
 
-def _check_types(
-    relation: RelationType, types: Mapping[str, EntityType], source: str
-) -> None:
+def _check_types(relation: RelationType, types: Mapping[str, EntityType], source: str) -> None:
     for key, names in (("domain", relation.domain), ("range", relation.range)):
         for name in names:
             if name not in types:

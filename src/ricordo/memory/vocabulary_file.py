@@ -1,7 +1,7 @@
 """Reads a vocabulary's tables and says in plain words what is wrong with them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TypeVar, cast
 
@@ -108,7 +108,7 @@ def _entity(name: str, table: "_Table") -> EntityType:
 
 
 def _relation(name: str, table: "_Table") -> RelationType:
-    table.only(*RelationType.__slots__[1:])
+    table.only(*(field.name for field in fields(RelationType) if field.name != "name"))
     for key, value in ((None, name), ("inverse", table.text("inverse"))):
         if value is not None and (snake(value) != value or not fits_as_name(value)):
             where = table.where if key is None else f"{table.where}.{key}"

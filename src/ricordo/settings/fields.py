@@ -79,9 +79,9 @@ class Settings(BaseSettings):
     grants: Annotated[dict[str, Role] | None, NoDecode] = Field(
         default=None,
         description="The user's role (`reader`, `curator`, `admin`) per namespace; the empty name "
-        "is the tenant's common namespace. Unset, the command line acts as admin of the common "
-        "namespace and of each namespace that is named: whoever holds the file holds the data. "
-        "In the environment: `platform=curator,hr=reader`.",
+        "is the tenant's common namespace. Unset, the command line acts as admin of every "
+        "namespace of the tenant: whoever holds the file holds the data. In the environment: "
+        "`platform=curator,hr=reader`.",
     )
 
     model: str | None = Field(

@@ -98,7 +98,9 @@ async def _services(
         transform=embedder.transform,
         words=analyzer.name,
     )
-    index = LocalIndex(ledger, space=space, max_bytes=settings.index_memory_mb * 1_000_000)
+    index = await stack.enter_async_context(
+        LocalIndex(ledger, space=space, max_bytes=settings.index_memory_mb * 1_000_000)
+    )
     events = LocalEvents(ledger)
     stack.push_async_callback(events.close)
     services = Services(
@@ -107,7 +109,7 @@ async def _services(
         graph=LocalGraph(ledger),
         embedder=embedder,
         analyzer=analyzer,
-        vocabulary=Vocabulary.load(settings.vocabulary, open=settings.vocabulary_mode == "open"),
+        vocabulary=Vocabulary.load(settings.vocabulary, mode=settings.vocabulary_mode),
         journal=Journal(ledger, new_id=ids),
         clock=clock,
         new_id=ids,

@@ -9,7 +9,7 @@ from agent_framework import Agent
 from agent_framework.openai import OpenAIChatCompletionClient
 from openai import AsyncOpenAI
 
-from ricordo import Principal, Ricordo
+from ricordo import Ricordo
 from tests.support.fake_model import FakeModel, Reply, Request
 from tests.support.opening import opened
 from tests.support.talking import answer, item
@@ -78,8 +78,3 @@ def agent_of(client: OpenAIChatCompletionClient, *providers: Any, name: str = "c
 def chats(model: FakeModel) -> list[Request]:
     """What agents asked the endpoint, without what memory asked."""
     return [request for request in model.requests if not is_extraction(request)]
-
-
-def person(user: str = "alice", *, tenant: str = "acme", grants: Any = ()) -> Principal:
-    """A principal."""
-    return Principal(tenant=tenant, user=user, grants=frozenset(grants))

@@ -58,7 +58,7 @@ class Atlas:
 
         The user's own name is looked up in organizations only when no user's graph is asked.
         """
-        keys = list(dict.fromkeys(filter(None, map(name_key, names))))
+        keys = [key for key in dict.fromkeys(map(name_key, names)) if key]
         with_user = any(isinstance(scope, UserScope) for scope in self._scopes)
         entities: list[Entity] = []
         for scope in self._scopes:

@@ -50,7 +50,7 @@ class LocalEvents:
         if consumer is not None:
             check_id(consumer, what="consumer")
             if any(each.consumer == consumer for each in self._open):
-                raise Conflict(f"consumer {ascii(consumer)} is subscribed already; close that one")
+                raise Conflict(f"consumer {consumer!a} is subscribed already; close that one")
         subscription = Subscription(
             self._outbox,
             kinds=tuple(kinds),

@@ -26,6 +26,8 @@ class Growing:
 
     def extended(self, more: NDArray[Any]) -> "Growing":
         """With these rows at its end."""
+        if not len(more):
+            return self
         size, total = len(self.values), len(self.values) + len(more)
         buffer = self._buffer
         if total > len(buffer):

@@ -16,7 +16,7 @@ _TAIL_SHARE = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
-    """Postings in no order: entry `i` says that row `rows[i]` holds `terms[i]`, `counts[i]` times."""
+    """Postings in no order: row `rows[i]` holds the term `terms[i]` `counts[i]` times."""
 
     terms: Terms
     rows: RowNumbers

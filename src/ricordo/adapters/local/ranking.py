@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from ricordo.model import Hit, Hits, Partition, Sought
 
 K1 = 1.2
 B = 0.75
+
+T = TypeVar("T", bound=np.generic)
 
 Scores = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -192,7 +195,7 @@ def _pairs(
     return zip(numbers[chosen].tolist(), scores[chosen].tolist(), strict=True)
 
 
-def _joined(parts: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> NDArray[np.generic]:
+def _joined(parts: Sequence[NDArray[Any]], dtype: type[T]) -> NDArray[T]:
     if len(parts) == 1:
         return parts[0].astype(dtype, copy=False)
     return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype)

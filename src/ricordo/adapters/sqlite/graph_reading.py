@@ -18,7 +18,10 @@ _HOP = (
     "cross join relations r on r.{end} = e.row and r.scope_id = :scope and {holds}"
 )
 _CURRENT = "r.closed_at is null"
-_AT = "(r.valid_from is null or r.valid_from <= :at) and (r.valid_until is null or r.valid_until > :at)"
+_AT = (
+    "(r.valid_from is null or r.valid_from <= :at) "
+    "and (r.valid_until is null or r.valid_until > :at)"
+)
 
 
 def _hop(holds: str) -> str:
@@ -80,9 +83,7 @@ class GraphReading(Session):
             number,
         )
         origins = self._relation_origins([row[0] for row in found])
-        return [
-            relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found
-        ]
+        return [relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found]
 
     async def refusals(self, *, scope: Scope, limit: int) -> list[Refusal]:
         """See `ricordo.ports.Reading`."""

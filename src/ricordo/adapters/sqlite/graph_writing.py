@@ -171,9 +171,7 @@ class GraphWriting(GraphReading):
         self, relation: Relation, number: int, row: int, evidence: list[tuple[int, str]]
     ) -> None:
         wanted: list[tuple[Any, ...]] = sorted(evidence)
-        known = self._rows(
-            "select memory_row, memory_id from evidence where relation_row = ?", row
-        )
+        known = self._rows("select memory_row, memory_id from evidence where relation_row = ?", row)
         if known != wanted:
             self._change("delete from evidence where relation_row = ?", row)
             self._connection.executemany(
@@ -202,7 +200,7 @@ class GraphWriting(GraphReading):
             entity_id,
         )
         if found is None:
-            raise NotFound(f"no entity {ascii(entity_id[:80])} in this scope")
+            raise NotFound(f"no entity {entity_id[:80]!a} in this scope")
         return found
 
 

@@ -31,12 +31,7 @@ class IndexWriting(IndexReading):
         """Raise unless the row fits its space, and its space the partition's."""
         if space is None:
             raise Invalid("an indexed row needs the space that it was made in")
-        if len(indexed.vector) != 4 * space.dimension:
-            raise SpaceMismatch(
-                f"the vector has {len(indexed.vector) // 4} dimensions, its space {space.dimension}"
-            )
-        if len(indexed.terms) != 4 * len(indexed.counts):
-            raise Invalid("an indexed row needs one count for each term")
+        self._check_row(indexed, space)
         known = self._row(
             "select s.model, s.dimension, s.transform, s.words from partitions p "
             "join spaces s on s.id = p.space_id "
@@ -52,11 +47,18 @@ class IndexWriting(IndexReading):
                 "run `ricordo reindex`, or set the former model again"
             )
 
+    def _check_row(self, indexed: Indexed, space: Space) -> None:
+        if len(indexed.vector) != 4 * space.dimension:
+            raise SpaceMismatch(
+                f"the vector has {len(indexed.vector) // 4} dimensions, its space {space.dimension}"
+            )
+        if len(indexed.terms) % 8 or len(indexed.terms) != 4 * len(indexed.counts):
+            raise Invalid("an indexed row needs one count for each term")
+
     def _space_number(self, space: Space) -> int:
         key = (space.model, space.dimension, space.transform, space.words)
         self._change(
-            "insert or ignore into spaces (model, dimension, transform, words) "
-            "values (?, ?, ?, ?)",
+            "insert or ignore into spaces (model, dimension, transform, words) values (?, ?, ?, ?)",
             *key,
         )
         return self._row(
@@ -74,7 +76,9 @@ class IndexWriting(IndexReading):
         )
         return self._row("select generation from partitions where id = ?", partition_number)[0]
 
-    def _index(self, memory: Memory, row: int, partition: int, entry: tuple[Indexed, Space]) -> None:
+    def _index(
+        self, memory: Memory, row: int, partition: int, entry: tuple[Indexed, Space]
+    ) -> None:
         """Put the index row of a memory in place of the one that it had."""
         indexed, space = entry
         self._unindex([row])
@@ -109,18 +113,19 @@ class IndexWriting(IndexReading):
     def _reindex(self, memory: Memory, row: int) -> None:
         """Carry a memory's changed status and validity over to the index row that it keeps."""
         found = self._row(
-            "select partition_id, visible, valid_from, valid_until from memory_index "
-            "where memory_row = ?",
+            "select i.partition_id, i.space_id is p.space_id, i.visible, i.valid_from, "
+            "i.valid_until from memory_index i join partitions p on p.id = i.partition_id "
+            "where i.memory_row = ?",
             row,
         )
         if found is None:
             return
-        partition, *shown = found
+        partition, counted, *shown = found
         visible = int(memory.status in VISIBLE)
         now = [visible, *span(memory)]
         if now == shown:
             return
-        generation = self._grow(partition, by=visible - shown[0])
+        generation = self._grow(partition, by=counted * (visible - shown[0]))
         self._change(
             "update memory_index set visible = ?, valid_from = ?, valid_until = ?, generation = ? "
             "where memory_row = ?",
@@ -134,8 +139,9 @@ class IndexWriting(IndexReading):
         listed = as_list(rows)
         removed = 0
         for partition, scope, count, visible in self._rows(
-            "select partition_id, scope_id, count(*), sum(visible) from json_each(?) f "
-            "cross join memory_index i on i.memory_row = f.value group by partition_id, scope_id",
+            "select p.id, p.scope_id, count(*), sum(i.visible = 1 and i.space_id is p.space_id) "
+            "from json_each(?) f cross join memory_index i on i.memory_row = f.value "
+            "join partitions p on p.id = i.partition_id group by p.id",
             listed,
         ):
             generation = self._grow(partition, by=-visible)

@@ -32,7 +32,7 @@ class MemoryReading(Session):
             self._number(scope),
         )
         by_id = {memory.id: memory for memory in self._memories_from(found, scope)}
-        return [by_id[id] for id in dict.fromkeys(ids) if id in by_id]
+        return [by_id[each] for each in dict.fromkeys(ids) if each in by_id]
 
     async def page(self, listing: Listing, *, scope: Scope) -> Page:
         """See `ricordo.ports.Reading`."""
@@ -84,9 +84,7 @@ class MemoryReading(Session):
 
     def _memories_from(self, found: Sequence[tuple[Any, ...]], scope: Scope) -> list[Memory]:
         origins = self._origins_of([row[0] for row in found])
-        return [
-            memory_from(row[1:], scope=scope, origins=tuple(origins[row[0]])) for row in found
-        ]
+        return [memory_from(row[1:], scope=scope, origins=tuple(origins[row[0]])) for row in found]
 
     def _origins_of(self, memory_rows: Sequence[int]) -> dict[int, list[Origin]]:
         origins: dict[int, list[Origin]] = defaultdict(list)

@@ -42,9 +42,7 @@ class MemoryWriting(MemoryReading, IndexWriting):
         if indexed is not None:
             self._check_space(memory.partition, indexed, space)
         if old is None:
-            refuse_erased(
-                self._connection, memory.scope, memory.recorded_at, secret=self._secret
-            )
+            refuse_erased(self._connection, memory.scope, memory.recorded_at, secret=self._secret)
         partition = self._partition(memory.partition)
         row = self._put_row(memory, partition, old)
         self._put_origins(memory, row)
@@ -150,10 +148,7 @@ class MemoryWriting(MemoryReading, IndexWriting):
         self._connection.executemany(
             f"insert into origins (scope_id, memory_row, position, {ORIGIN_COLUMNS}) "
             "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (number, row, position, *wanted[position])
-                for position in range(same, len(wanted))
-            ],
+            [(number, row, position, *wanted[position]) for position in range(same, len(wanted))],
         )
 
 

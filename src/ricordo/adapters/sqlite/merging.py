@@ -35,9 +35,7 @@ class Merging(GraphWriting):
         )
         self._move_names(merge, number, source_row, target_row)
         self._move_relations(merge, number, (source_row, target_row), micros(at))
-        self._change(
-            "update entities set merged_into = ? where row = ?", target_row, source_row
-        )
+        self._change("update entities set merged_into = ? where row = ?", target_row, source_row)
         return merge_id
 
     async def unmerge_entities(self, merge_id: str, *, scope: Scope) -> tuple[str, str]:
@@ -51,7 +49,7 @@ class Merging(GraphWriting):
             merge_id,
         )
         if found is None:
-            raise NotFound(f"no merge {ascii(merge_id[:80])} in this scope")
+            raise NotFound(f"no merge {merge_id[:80]!a} in this scope")
         merge, source_row, source, target_row, target, merged_into = found
         if merged_into is not None:
             raise Conflict(f"entity {target} was itself merged later; undo that merge first")

@@ -27,9 +27,7 @@ def announce(connection: sqlite3.Connection, event: Event, *, erased: bool = Fal
     )
 
 
-def announced(
-    connection: sqlite3.Connection, *, after: int, limit: int
-) -> list[tuple[int, Event]]:
+def announced(connection: sqlite3.Connection, *, after: int, limit: int) -> list[tuple[int, Event]]:
     """Events above a position, in order."""
     found = connection.execute(
         "select o.position, o.kind, o.payload, s.kind, s.tenant, s.owner from outbox o "
@@ -69,11 +67,9 @@ def scope_from(kind: str, tenant: str, owner: str) -> Scope:
     return OrganizationScope(tenant=tenant, namespace=owner or None)
 
 
-def _event(
-    place: int, kind: str, payload: str, sort: str | None, tenant: str, owner: str
-) -> Event:
+def _event(place: int, kind: str, payload: str, sort: str | None, tenant: str, owner: str) -> Event:
     if kind not in _KINDS:
-        raise Corrupt(f"the event at position {place} is of the unknown kind {ascii(kind[:60])}")
+        raise Corrupt(f"the event at position {place} is of the unknown kind {kind[:60]!a}")
     if sort is None:
         return loads(_KINDS[kind], payload)
     return loads(_KINDS[kind], payload, scope=scope_from(sort, tenant, owner))

@@ -59,7 +59,7 @@ def enqueue(connection: sqlite3.Connection, work: Relate, *, number: int, now: d
         "select 1 from memories where scope_id = ? and id = ?", (number, work.memory_id)
     ).fetchone()
     if known is None:
-        raise NotFound(f"no memory {ascii(work.memory_id[:80])} in this scope")
+        raise NotFound(f"no memory {work.memory_id[:80]!a} in this scope")
     connection.execute(
         "insert into queue (scope_id, sort, state, memory_id, at, queued_at) "
         "values (?, 'relate', 'waiting', ?, ?, ?) on conflict (scope_id, memory_id) "
@@ -270,9 +270,7 @@ def _within(connection: sqlite3.Connection, scope: Scope | None) -> tuple[str, t
     return " and q.scope_id = ?", (find_scope(connection, scope),)
 
 
-def _job(
-    row: tuple[Any, ...], scope: Scope, *, again: bool = False, silent: bool = False
-) -> Job:
+def _job(row: tuple[Any, ...], scope: Scope, *, again: bool = False, silent: bool = False) -> Job:
     id_, sort, memory_id, at, attempts, payload = row
     work: Turn | Relate
     if sort == "relate":

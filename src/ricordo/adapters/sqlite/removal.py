@@ -107,9 +107,7 @@ def _remove_lonely(connection: sqlite3.Connection, ends: Sequence[int]) -> dict[
         "merges": _delete(connection, "merges", "row", merges),
         "names": _delete(connection, "names", "entity_row", with_merged),
     }
-    connection.execute(
-        f"update entities set merged_into = null where row in {_IN}", (with_merged,)
-    )
+    connection.execute(f"update entities set merged_into = null where row in {_IN}", (with_merged,))
     removed["entities"] = _delete(connection, "entities", "row", with_merged)
     return removed
 
@@ -131,7 +129,8 @@ def _drop_origins(connection: sqlite3.Connection, listed: str, kept: Sequence[in
     """From relations that stay, drop the origins that only the removed memories had."""
     going = _origins(
         connection,
-        f"select null, {ORIGIN_COLUMNS} from origins o join json_each(?) f on o.memory_row = f.value",
+        f"select null, {ORIGIN_COLUMNS} from json_each(?) f "
+        "cross join origins o on o.memory_row = f.value",
         listed,
     )
     staying = _origins(

@@ -27,7 +27,12 @@ class Session:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, *, scopes: Sequence[Scope], secret: bytes, clock: Clock
+        self,
+        connection: sqlite3.Connection,
+        *,
+        scopes: Sequence[Scope],
+        secret: bytes,
+        clock: Clock,
     ) -> None:
         self._connection = connection
         self._scopes = frozenset(scopes)
@@ -118,4 +123,4 @@ def check_keys(*keys: str) -> None:
     """Raise `Invalid` for an id or name that could not be found again exactly."""
     for key in keys:
         if not key or "\0" in key:
-            raise Invalid(f"{ascii(key[:40])} is empty or contains a NUL character; mend it")
+            raise Invalid(f"{key[:40]!a} is empty or contains a NUL character; mend it")

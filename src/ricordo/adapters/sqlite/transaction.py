@@ -52,9 +52,7 @@ class SqliteWriting(MemoryWriting, Merging):
 
     async def finish(self, batch: Batch) -> None:
         """See `ricordo.ports.Writing`."""
-        queue.finish(
-            self._connection, batch, number=self._number(batch.scope), now=self._clock()
-        )
+        queue.finish(self._connection, batch, number=self._number(batch.scope), now=self._clock())
 
     async def erase(self, *, scope: Scope, at: datetime) -> Mapping[str, int]:
         """See `ricordo.ports.Writing`."""

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from ricordo.adapters.sqlite.index_writing import IndexWriting
+from ricordo.adapters.sqlite.memory_reading import MemoryReading
 from ricordo.adapters.sqlite.outbox import scope_from
-from ricordo.adapters.sqlite.session import Clock
-from ricordo.model import Indexed, Scope, Space
+from ricordo.model import Indexed, Memory, Scope, Space
 from ricordo.ports import Unindexed
 
 _STALE = (
@@ -29,22 +29,49 @@ def stale(
     """Memories without an index row in `space`."""
     found = connection.execute(
         _STALE, (after, space.model, space.dimension, space.transform, space.words, limit)
-    )
+    ).fetchall()
     return [
         Unindexed(memory_id=id_, scope=scope_from(*scope), text=text, version=version)
         for id_, text, version, *scope in found
     ]
 
 
-class Restoring(IndexWriting):
+class Restoring(MemoryReading, IndexWriting):
     """Puts rebuilt index rows in place."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        *,
-        scopes: Sequence[Scope],
-        secret: bytes,
-        clock: Clock,
-    ) -> None:
-        super().__init__(connection, scopes=scopes, secret=secret, clock=clock)
+    async def restore(self, rows: Sequence[tuple[Unindexed, Indexed]], *, space: Space) -> None:
+        """See `ricordo.ports.Upkeep`."""
+        for stale_row, indexed in rows:
+            self._check_row(indexed, space)
+            found = await self.memories([stale_row.memory_id], scope=stale_row.scope)
+            if not found or found[0].version != stale_row.version:
+                continue
+            self._move_to(found[0], space)
+            row, partition = self._row(
+                "select row, partition_id from memories where scope_id = ? and id = ?",
+                self._number(stale_row.scope),
+                stale_row.memory_id,
+            )
+            self._index(found[0], row, partition, (indexed, space))
+
+    def _move_to(self, memory: Memory, space: Space) -> None:
+        """Let the memory's partition be of this space; caches of the old one must start anew."""
+        self._change(
+            "update partitions set space_id = ?1, generation = generation + 1, "
+            "listed_since = generation + 1, size = 0 "
+            "where id = (select partition_id from memories where scope_id = ?2 and id = ?3) "
+            "and space_id is not ?1",
+            self._space_number(space),
+            self._number(memory.scope),
+            memory.id,
+        )
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Move the log into the file and cut it to nothing; False while somebody else reads."""
+    connection.execute("pragma busy_timeout = 1000")
+    try:
+        busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+    finally:
+        connection.execute("pragma busy_timeout = 0")
+    return busy == 0

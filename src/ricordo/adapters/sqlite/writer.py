@@ -147,7 +147,7 @@ class Writer:
         try:
             with translated(self._name):
                 job.value = job.work(self._connection)
-        except BaseException as error:  # noqa: BLE001  it belongs to the caller, who gets it
+        except BaseException as error:
             job.error = error
             if not self._connection.in_transaction:
                 raise Unavailable(f"the ledger {self._name} gave up the transaction") from error

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
 from threading import Lock
+from typing import Protocol, cast
 
-import Stemmer
+import Stemmer  # type: ignore[import-untyped]
 
 from ricordo.adapters.words.folding import clean, fold, spellings
 from ricordo.adapters.words.function_words import FUNCTION_WORDS
@@ -18,6 +19,10 @@ _COUNTED = frozenset({Part.WORD, Part.PIECE, Part.SIGN})
 _MOST_COUNT = 0xFFFF
 _LONGEST = 32_768
 _MOST_WORDS = 256
+
+
+class _Stems(Protocol):
+    def stemWords(self, words: list[str], /) -> list[str]: ...  # noqa: N802
 
 
 class SnowballAnalyzer:
@@ -37,7 +42,7 @@ class SnowballAnalyzer:
 
     def __init__(self) -> None:
         # A stemmer's own cache would keep words of texts that were forgotten since.
-        self._stemmers = [Stemmer.Stemmer(language, 0) for language in _LANGUAGES]
+        self._stemmers = [_stemmer(language) for language in _LANGUAGES]
         self._stemming = Lock()
 
     def terms(self, text: str) -> tuple[dict[int, int], int]:
@@ -80,6 +85,10 @@ class SnowballAnalyzer:
             return []
         with self._stemming:  # a stemmer keeps its state in one buffer
             return [stemmer.stemWords(words) for stemmer in self._stemmers]
+
+
+def _stemmer(language: str) -> _Stems:
+    return cast("_Stems", Stemmer.Stemmer(language, 0))  # type: ignore[attr-defined]
 
 
 def _cut(text: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import pairwise
 from typing import NamedTuple
 
 from ricordo.adapters.words.folding import lower
@@ -96,7 +97,7 @@ def _pieces(word: str) -> list[str]:
     if len(cuts) >= _MOST_PIECES and _UNSPACED.search(word) is None:
         return [lower(word)]
     edges = [0, *cuts, len(word)]
-    return [lower(word[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    return [lower(word[a:b]) for a, b in pairwise(edges)]
 
 
 def _parts_at(word: str, at: int) -> bool:
@@ -118,7 +119,7 @@ def _glues(words: list[list[str]], joints: list[str]) -> list[str]:
         glues += [""] * (len(word) - 1)
         if index < len(joints):
             numbers = word[-1].isdigit() and words[index + 1][0].isdigit()
-            thousands = joints[index] == "," and len(words[index + 1][0]) == 3  # noqa: PLR2004
+            thousands = joints[index] == "," and len(words[index + 1][0]) == 3
             glues.append("." if numbers and joints[index] in ".," and not thousands else "")
     return glues
 
@@ -126,7 +127,7 @@ def _glues(words: list[list[str]], joints: list[str]) -> list[str]:
 def _joined(pieces: list[str], glues: list[str]) -> Iterator[Token]:
     text = pieces[0] + "".join(g + p for g, p in zip(glues, pieces[1:], strict=True))
     yield Token(text, Part.WHOLE)
-    if 2 < len(pieces) <= _MOST_PAIRED:  # noqa: PLR2004
+    if 2 < len(pieces) <= _MOST_PAIRED:
         for left, glue, right in zip(pieces, glues, pieces[1:], strict=False):
             yield Token(left + glue + right, Part.PAIR, alone=1 in (len(left), len(right)))
 
@@ -137,5 +138,5 @@ def _unspaced(run: str) -> Iterator[Token]:
         return
     for sign in run:
         yield Token(sign, Part.SIGN, alone=len(run) == 1)
-    for left, right in zip(run, run[1:], strict=False):
+    for left, right in pairwise(run):
         yield Token(left + right, Part.BIGRAM)

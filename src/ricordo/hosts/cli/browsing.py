@@ -1,5 +1,6 @@
 """`list` and `show`: what is there."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -8,7 +9,6 @@ from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE
 from ricordo.hosts.cli.reading import read_ids, read_time
-from ricordo.hosts.cli.views import page_view, whole_view
 from ricordo.model import Kind, Listing, Memory, Page, Relation, Revision, Status, check_id
 
 Cursor = Annotated[
@@ -60,6 +60,8 @@ async def show(
         history = await records.history(wanted)
         relations = await records.relations(wanted)
     if here.screen.json_lines:
+        from ricordo.hosts.cli.views import whole_view
+
         here.screen.data(whole_view(found, history, relations))
     else:
         _show(here, found, history, relations)
@@ -68,6 +70,8 @@ async def show(
 def show_page(here: Here, page: Page) -> None:
     """Print one page of memories."""
     if here.screen.json_lines:
+        from ricordo.hosts.cli.views import page_view
+
         here.screen.data(page_view(page))
         return
     rows = [(m.id, m.kind.value, m.status.value, m.agent or "", m.text) for m in page.memories]
@@ -79,7 +83,9 @@ def show_page(here: Here, page: Page) -> None:
         here.screen.remark(f"more: add --after {page.cursor}")
 
 
-def _show(here: Here, found: Memory, history: list[Revision], relations: list[Relation]) -> None:
+def _show(
+    here: Here, found: Memory, history: Sequence[Revision], relations: Sequence[Relation]
+) -> None:
     line = here.screen.line
     line(found.text, style="bold")
     line(f"{found.id}  {found.kind.value} of {found.scope}, {found.status.value}")

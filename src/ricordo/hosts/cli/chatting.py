@@ -9,7 +9,6 @@ import typer
 from ricordo.access import user_scope
 from ricordo.errors import Invalid, RicordoError, Unavailable
 from ricordo.hosts.cli.command import command
-from ricordo.hosts.cli.endpoint import choose_endpoint
 from ricordo.hosts.cli.finding import show_recollection
 from ricordo.hosts.cli.given import Kit
 from ricordo.hosts.cli.here import Here
@@ -17,7 +16,7 @@ from ricordo.hosts.cli.lines import typed_lines
 from ricordo.hosts.cli.options import PERSON
 from ricordo.hosts.cli.reading import read_ids
 from ricordo.hosts.cli.screen import safe
-from ricordo.model import Listing, Recollection, Status
+from ricordo.model import Listing, Recollection, Status, check_id
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -50,14 +49,17 @@ async def chat(
     /memories lists what is remembered, /forget ID forgets, /why explains the last recall, /quit
     ends. What you said becomes memory at the latest when the chat ends.
     """
+    from ricordo.hosts.cli.endpoint import choose_endpoint
+
     companion = here.given.companion
     if companion is None:
         raise Invalid("this build has no agent to chat with")
     settings = here.load(model_base_url=base_url, model=model).settings
     url, name = await choose_endpoint(settings)
     settings = settings.model_copy(update={"model_base_url": url, "model": name})
-    principal = here.principal(namespaces=() if namespace is None else (namespace,))
     async with here.memory(create=True, settings=settings) as memory:
+        named = () if namespace is None else (check_id(namespace, what="namespace"),)
+        principal = await here.principal_everywhere(memory, namespaces=named)
         talk = _Talk(here, memory)
         kit = companion(memory, settings, principal=principal, on_recall=talk.recalled)
         here.screen.remark(f"{name} at {url or 'OpenAI'}; {_HELP}")

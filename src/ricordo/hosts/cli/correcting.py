@@ -11,8 +11,6 @@ from ricordo.hosts.cli.exits import FAILED
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS, EVERYWHERE, Yes
 from ricordo.hosts.cli.reading import read_ids, read_text, read_time
-from ricordo.hosts.cli.views import impact_view, receipt_view
-from ricordo.memory.portable import memory_record
 from ricordo.model import check_id
 
 if TYPE_CHECKING:
@@ -51,6 +49,8 @@ async def edit(
         if pin is not None:
             edited = await records.pin(wanted, pinned=pin)
     if edited is not None:
+        from ricordo.memory.portable import memory_record
+
         done = f"Changed: {edited.id}, now version {edited.version}"
         here.screen.result(memory_record(edited), text=done)
 
@@ -109,6 +109,8 @@ async def _forget_ids(here: Here, memory: "Ricordo", *, ids: list[str], yes: boo
 
 
 async def _forget_facts(here: Here, memory: "Ricordo", *, ids: list[str], yes: bool) -> int | None:
+    from ricordo.hosts.cli.views import impact_view
+
     if not ids:
         raise Invalid("an organization's facts are forgotten one by one; name their ids")
     facts = here.organization_memory(memory)
@@ -162,9 +164,10 @@ async def erase(here: Here, yes: Yes = False) -> int | None:
             here.screen.remark(_KEPT)
             return FAILED
         receipt = await here.user_memory(memory, agent=None).erase()
-    view = receipt_view(receipt)
     if here.screen.json_lines:
-        here.screen.data(view)
+        from ricordo.hosts.cli.views import receipt_view
+
+        here.screen.data(receipt_view(receipt))
         return None if receipt.clean else FAILED
     here.screen.line(f"Erased at {receipt.erased_at.isoformat()}", style="bold")
     here.screen.line(f"Subject (keyed hash): {receipt.subject}")

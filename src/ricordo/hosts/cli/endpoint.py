@@ -3,7 +3,7 @@
 import asyncio
 import json
 import urllib.request
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ricordo.errors import Unavailable
 
@@ -48,7 +48,7 @@ def _models(url: str, key: str | None) -> list[str] | None:
     request = urllib.request.Request(url.rstrip("/") + "/models", headers=headers)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
-            body = cast("Any", json.load(answer))
+            body: Any = json.load(answer)
         return sorted(str(model["id"]) for model in body["data"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

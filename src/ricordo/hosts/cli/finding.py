@@ -4,14 +4,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ricordo.access import organization_scope, readable, user_scope
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE, PERSON, PLACE
 from ricordo.hosts.cli.reading import read_name, read_text, read_time
-from ricordo.hosts.cli.views import recollection_view, walk_view
-from ricordo.model import OrganizationScope, Path, Recalled, Recollection, check_id
+from ricordo.model import (
+    OrganizationScope,
+    Path,
+    Recalled,
+    Recollection,
+    Role,
+    Scope,
+    check_id,
+)
 
 if TYPE_CHECKING:
+    from ricordo.memory.engine import Ricordo
     from ricordo.ports import Walk
 
 
@@ -64,7 +73,7 @@ async def recall(
     async with here.memory() as memory:
         found = await memory.recall(
             asked,
-            principal=here.principal(namespaces=names),
+            principal=await here.principal_everywhere(memory, namespaces=names),
             agent=here.agent,
             limit=settings.recall_limit if limit is None else limit,
             tokens=settings.recall_tokens if tokens is None else tokens,
@@ -76,6 +85,8 @@ async def recall(
             namespaces=names or None,
         )
     if here.screen.json_lines:
+        from ricordo.hosts.cli.views import recollection_view
+
         here.screen.data(recollection_view(found))
     else:
         show_recollection(here, found, explain=explain)
@@ -93,16 +104,28 @@ async def explore(
         str | None, typer.Option("--to", metavar="ENTITY", help="Show the way to this entity.")
     ] = None,
 ) -> None:
-    """Walk outwards from an entity, or find the shortest way to another one."""
+    """Walk outwards from an entity, or find the shortest way to another one.
+
+    From the user's graph on into the organization's; with --namespace, in that one only.
+    """
+    from ricordo.memory import network
+
     start = read_name(entity)
     end = None if to is None else read_name(to)
     async with here.memory() as memory:
-        records = here.records(memory)
+        scopes = await _graphs(here, memory)
         if end is None:
-            walk = await records.explore(start, hops=hops)
+            walk = await network.explore(memory.services, start, scopes=scopes, hops=hops)
         else:
-            walk = await records.paths(start, to=end, hops=hops)
+            walk = await network.paths(memory.services, start, to=end, scopes=scopes, hops=hops)
     _show_walk(here, walk)
+
+
+async def _graphs(here: Here, memory: "Ricordo") -> list[Scope]:
+    if here.about_organization:
+        return [organization_scope(here.principal(), here.namespace, role=Role.READER)]
+    principal = await here.principal_everywhere(memory)
+    return [user_scope(principal), *readable(principal)]
 
 
 def show_recollection(here: Here, found: Recollection, *, explain: bool) -> None:
@@ -155,6 +178,8 @@ def path_text(path: Path) -> str:
 
 def _show_walk(here: Here, walk: "Walk") -> None:
     if here.screen.json_lines:
+        from ricordo.hosts.cli.views import walk_view
+
         here.screen.data(walk_view(walk))
         return
     for path in walk.paths:

@@ -5,10 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ricordo.model import Principal, Recollection
-
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
+    from ricordo.model import Principal, Recollection
     from ricordo.settings import Settings
 
 
@@ -44,8 +43,8 @@ class Companion(Protocol):
         settings: "Settings",
         /,
         *,
-        principal: Principal,
-        on_recall: Callable[[Recollection], None],
+        principal: "Principal",
+        on_recall: Callable[["Recollection"], None],
     ) -> Kit:
         """Everything for one conversation; `on_recall` is shown each recollection."""
         ...

@@ -10,7 +10,7 @@ from ricordo.access import grants_of
 from ricordo.errors import Denied, Invalid, NotFound
 from ricordo.hosts.cli.given import Given
 from ricordo.hosts.cli.screen import Screen
-from ricordo.model import Grant, Principal, check_id
+from ricordo.model import Grant, OrganizationScope, Principal, check_id
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -73,6 +73,7 @@ class Here:
 
         Without grants in the settings they are the local operator, who holds the file and so the
         data: admin of the common namespace, of the settings' one, and of those that are named.
+        With grants, they may do exactly what those say.
         """
         settings = self.settings
         if settings.grants is None:
@@ -82,6 +83,19 @@ class Here:
                 Grant(role=role, namespace=name or None) for name, role in settings.grants.items()
             )
         return Principal(tenant=settings.tenant, user=settings.user, grants=grants)
+
+    async def principal_everywhere(
+        self, memory: "Ricordo", *, namespaces: Sequence[str | None] = ()
+    ) -> Principal:
+        """The person at the keyboard; as local operator granted every namespace in the file."""
+        if self.settings.grants is not None:
+            return self.principal()
+        kept = [
+            scope.namespace
+            for scope in await memory.ledger.scopes()
+            if isinstance(scope, OrganizationScope) and scope.tenant == self.settings.tenant
+        ]
+        return self.principal(namespaces=[*namespaces, *kept])
 
     def user_memory(self, memory: "Ricordo", *, agent: str | None) -> "UserMemory":
         """The user's memory, through an agent or directly."""

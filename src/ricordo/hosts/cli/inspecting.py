@@ -1,18 +1,18 @@
 """`stats` and `doctor`: how the file is doing."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ricordo.access import organization_scope, user_scope
-from ricordo.hosts.cli.checks import Check, examine
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.exits import DONE, FAILED
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE, PERSON
-from ricordo.hosts.cli.views import counts_view
-from ricordo.memory.portable import Record, scope_record, time_record
 from ricordo.model import Role, Scope
+
+if TYPE_CHECKING:
+    from ricordo.hosts.cli.checks import Check
 
 
 @command(takes=EVERYWHERE, example="ricordo stats --user alice")
@@ -23,6 +23,9 @@ async def stats(
     ] = False,
 ) -> None:
     """Count what is kept and what waits, of one user, one namespace, or the whole file."""
+    from ricordo.hosts.cli.views import counts_view
+    from ricordo.memory.portable import Record, scope_record, time_record
+
     scope: Scope | None
     if everything:
         here.as_operator()
@@ -55,6 +58,8 @@ async def doctor(here: Here) -> int:
 
     Secrets are masked. The exit code is 1 when something is wrong.
     """
+    from ricordo.hosts.cli.checks import examine
+
     loaded = here.load(worker=False)
     checks = await examine(here, loaded)
     sound = all(check.problem is None for check in checks)
@@ -82,7 +87,7 @@ async def doctor(here: Here) -> int:
     return DONE if sound else FAILED
 
 
-def _show(here: Here, check: Check) -> None:
+def _show(here: Here, check: "Check") -> None:
     if check.problem is not None:
         here.screen.line(f"✗ {check.name}: {check.problem}", style="bold red")
     else:

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 _CHUNK = 65_536
 
 
-async def typed_lines(*, fd: int = 0) -> AsyncIterator[str]:
+async def typed_lines(*, fd: int = 0) -> AsyncGenerator[str, None]:
     """Lines of a file descriptor until its end; Ctrl-C is felt while one is awaited.
 
     The waiting happens in a daemon thread on the bare descriptor: a thread of the event loop's

@@ -8,8 +8,6 @@ from ricordo.errors import NotFound
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS
-from ricordo.hosts.cli.views import items_view
-from ricordo.memory.portable import dead_letter_record
 from ricordo.model import DeadLetter, Relate
 
 Job = Annotated[int, typer.Argument(metavar="JOB", help="Its number.", show_default=False)]
@@ -26,6 +24,9 @@ async def list_parked(
     limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Most dead letters.")] = 50,
 ) -> None:
     """List dead letters, oldest first, with the reason of each."""
+    from ricordo.hosts.cli.views import items_view
+    from ricordo.memory.portable import dead_letter_record
+
     if everyone:
         here.as_operator()
     async with here.memory() as memory:
@@ -50,6 +51,8 @@ async def show_parked(here: Here, job: Job) -> None:
     if letter is None:
         raise NotFound(f"no dead letter {job} of this user")
     if here.screen.json_lines:
+        from ricordo.memory.portable import dead_letter_record
+
         here.screen.data(dead_letter_record(letter))
         return
     here.screen.line("  ".join(_row(letter)))

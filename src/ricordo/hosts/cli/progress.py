@@ -1,14 +1,14 @@
 """How far a long command has come: a bar on a terminal, silence elsewhere."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 Advance = Callable[[int], None]
 
 
 @contextmanager
-def progress(title: str, *, total: int | None) -> Iterator[Advance]:
+def progress(title: str, *, total: int | None) -> Generator[Advance, None, None]:
     """A bar on standard error; call what it yields with how much more is done.
 
     Args:

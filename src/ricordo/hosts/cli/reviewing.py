@@ -10,8 +10,6 @@ from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE
 from ricordo.hosts.cli.reading import read_ids
 from ricordo.hosts.cli.saying import show_stored
-from ricordo.hosts.cli.views import items_view
-from ricordo.memory.portable import memory_record, refusal_record
 from ricordo.model import Listing, check_id
 
 if TYPE_CHECKING:
@@ -44,6 +42,8 @@ async def reject(here: Here, memory_id: Id) -> None:
     [wanted] = read_ids([memory_id])
     async with here.memory() as memory:
         rejected = await here.records(memory).reject(wanted)
+    from ricordo.memory.portable import memory_record
+
     here.screen.result(memory_record(rejected), text=f"Rejected: {rejected.id}")
 
 
@@ -55,6 +55,9 @@ async def refusals(
     async with here.memory() as memory:
         found = await here.records(memory).refusals(limit=limit)
     if here.screen.json_lines:
+        from ricordo.hosts.cli.views import items_view
+        from ricordo.memory.portable import refusal_record
+
         here.screen.data(items_view(refusal_record(refusal) for refusal in found))
     elif found:
         here.screen.table(("at", "rule", "reason", "what"), [_row(refusal) for refusal in found])

@@ -9,7 +9,6 @@ from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS, PERSON
 from ricordo.hosts.cli.reading import read_relations, read_text, read_time
-from ricordo.hosts.cli.views import stored_view
 from ricordo.model import Kind, Origin
 
 if TYPE_CHECKING:
@@ -94,6 +93,8 @@ async def document(
 
 def show_stored(here: Here, stored: "Stored", *, done: str | None = None) -> None:
     """Print what was stored, and what was refused of it."""
+    from ricordo.hosts.cli.views import stored_view
+
     done = done or ("Stored" if stored.created else "Known already")
     here.screen.result(stored_view(stored), text=f"{done}: {stored.memory.id}")
     if here.screen.json_lines:

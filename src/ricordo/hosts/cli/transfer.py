@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,16 +17,16 @@ from ricordo.access import user_scope
 from ricordo.errors import Invalid
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.exits import DONE, USAGE
-from ricordo.hosts.cli.formats import Context, Format, Item, open_file
+from ricordo.hosts.cli.formats.names import Format
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS, PERSON
 from ricordo.hosts.cli.progress import progress
 from ricordo.hosts.cli.reading import read_time
 from ricordo.hosts.cli.screen import as_json
-from ricordo.memory.restoring import read_record, restore
 from ricordo.model import Origin, Source
 
 if TYPE_CHECKING:
+    from ricordo.hosts.cli.formats.items import Context, Item
     from ricordo.memory.engine import Ricordo
     from ricordo.memory.user import UserMemory
 
@@ -76,6 +76,9 @@ async def import_(
     Can be interrupted and run again: what is there already is passed over. A bad line is reported
     with its number and skipped, and the exit code is 2 then.
     """
+    from ricordo.hosts.cli.formats.items import Context
+    from ricordo.hosts.cli.formats.opening import open_file
+
     now = datetime.now(UTC)
     context = Context(
         name="stdin" if file == "-" else Path(file).stem,
@@ -85,7 +88,7 @@ async def import_(
     opened = await asyncio.to_thread(
         open_file, file, format=format, context=context, sample=sample, speaker=speaker
     )
-    counts = Counter(dict.fromkeys(_COUNTED, 0))
+    counts: Counter[str] = Counter()
     async with here.memory(create=True) as memory:
         importer = _Importer(here, memory, context=context, as_memories=as_ is As.MEMORIES)
         try:
@@ -101,7 +104,7 @@ async def import_(
 
 
 async def _one(
-    here: Here, importer: "_Importer", item: Item, counts: Counter[str], *, strict: bool
+    here: Here, importer: "_Importer", item: "Item", counts: Counter[str], *, strict: bool
 ) -> None:
     try:
         if item.fault is not None:
@@ -118,14 +121,14 @@ class _Importer:
     """Takes items of a file into one user's memory."""
 
     def __init__(
-        self, here: Here, memory: "Ricordo", *, context: Context, as_memories: bool
+        self, here: Here, memory: "Ricordo", *, context: "Context", as_memories: bool
     ) -> None:
         self._memory = memory
         self._here = here
         self._context = context
         self._as_memories = as_memories
 
-    async def take(self, item: Item) -> Counter[str]:
+    async def take(self, item: "Item") -> Counter[str]:
         """Observe, remember or restore one item; returns what it was. Raises `Invalid`."""
         if item.record is not None:
             return await self._restore(item)
@@ -137,7 +140,7 @@ class _Importer:
         fresh = await mine.observe(item.turn)
         return Counter({"turns" if fresh else "known": 1})
 
-    async def _remember(self, mine: "UserMemory", item: Item) -> Counter[str]:
+    async def _remember(self, mine: "UserMemory", item: "Item") -> Counter[str]:
         counts: Counter[str] = Counter()
         turn = item.turn
         if turn is None:
@@ -157,7 +160,9 @@ class _Importer:
             counts["memories" if stored.created else "known"] += 1
         return counts
 
-    async def _restore(self, item: Item) -> Counter[str]:
+    async def _restore(self, item: "Item") -> Counter[str]:
+        from ricordo.memory.restoring import read_record, restore
+
         principal = self._here.principal()
         found = read_record(
             item.record or {},
@@ -171,7 +176,9 @@ class _Importer:
 
 def _summary(here: Here, counts: Counter[str], *, ended: str) -> None:
     words = ", ".join(f"{counts[name]} {name}" for name in _COUNTED)
-    here.screen.result({**counts, "ended": ended}, text=f"{ended}: {words}")
+    here.screen.result(
+        {**{name: counts[name] for name in _COUNTED}, "ended": ended}, text=f"{ended}: {words}"
+    )
 
 
 @command(
@@ -198,7 +205,7 @@ async def export(
 
 
 @contextmanager
-def _writer(path: str) -> Iterator[TextIO]:
+def _writer(path: str) -> Generator[TextIO, None, None]:
     """A new file that only its owner may read, complete or absent; or standard output."""
     if path == "-":
         yield sys.stdout

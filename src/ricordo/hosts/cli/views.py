@@ -1,6 +1,6 @@
 """The shapes of `--json` beyond the records of an export: lists, pages, receipts, walks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ricordo.memory.portable import (
@@ -31,7 +31,9 @@ def page_view(page: Page) -> Record:
     return items_view((memory_record(m) for m in page.memories), cursor=page.cursor)
 
 
-def whole_view(memory: Memory, history: list[Revision], relations: list[Relation]) -> Record:
+def whole_view(
+    memory: Memory, history: Sequence[Revision], relations: Sequence[Relation]
+) -> Record:
     """A memory with its earlier texts and its relations."""
     return {
         **memory_record(memory),

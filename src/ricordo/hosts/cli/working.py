@@ -10,32 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo.errors import Unavailable
-from ricordo.events import (
-    Event,
-    RelationRefused,
-    TurnParked,
-    UserMemoryProposed,
-    UserMemoryStored,
-    UserMemoryUpdated,
-)
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.exits import DONE, FAILED
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import FILE
 from ricordo.hosts.cli.progress import progress
-from ricordo.memory.reindexing import reindex as reindexing
-from ricordo.memory.reindexing import stale
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
 
-_COUNTED: dict[type[Event], str] = {
-    UserMemoryStored: "stored",
-    UserMemoryProposed: "proposed",
-    UserMemoryUpdated: "updated",
-    RelationRefused: "refused",
-    TurnParked: "parked",
+_COUNTED = {
+    "UserMemoryStored": "stored",
+    "UserMemoryProposed": "proposed",
+    "UserMemoryUpdated": "updated",
+    "RelationRefused": "refused",
+    "TurnParked": "parked",
 }
+"""Events by name, and the word under which they are counted."""
 
 
 @command(takes=FILE, example="ricordo worker --once")
@@ -101,13 +92,17 @@ async def _count(memory: "Ricordo", counts: Counter[str], *, after: int) -> None
     while events := await memory.ledger.announced(after=after, limit=1_000):
         for position, event in events:
             after = position
-            if type(event) in _COUNTED:
-                counts[_COUNTED[type(event)]] += 1
+            name = type(event).__name__
+            if name in _COUNTED:
+                counts[_COUNTED[name]] += 1
 
 
 @command(takes=FILE, example="ricordo reindex")
 async def reindex(here: Here) -> int:
     """Index memories anew after a change of the embedding model; can be interrupted and resumed."""
+    from ricordo.memory.reindexing import reindex as reindexing
+    from ricordo.memory.reindexing import stale
+
     here.as_operator()
     async with here.memory() as memory:
         total = await stale(memory.services)

@@ -10,7 +10,7 @@ import copy
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Self
 
 from agent_framework import (
@@ -72,7 +72,6 @@ class RicordoProvider(ContextProvider):
         learn: queue what the person said, to be remembered.
         on_recall: is shown each recollection before it is injected, for a user interface.
         source_id: the provider's name in the framework.
-        clock: the time.
     """
 
     after_run_once_per_turn = True
@@ -94,7 +93,6 @@ class RicordoProvider(ContextProvider):
         learn: bool = True,
         on_recall: Callable[[AgentSession, Recollection], None] | None = None,
         source_id: str = "ricordo",
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not user and not organization:
             raise ValueError("a memory provider without user and organization memory has no memory")
@@ -112,7 +110,6 @@ class RicordoProvider(ContextProvider):
         self._approve_writes = approve_writes
         self._learn = learn and user
         self._on_recall = on_recall
-        self._clock = clock
         self._conversation: AgentSession | None = None
         self._counts = Counts()
 
@@ -260,7 +257,7 @@ class RicordoProvider(ContextProvider):
         began = (since or {}).get("began")
         run = Run(
             id=context.metadata.setdefault("ricordo.run", new_id("run")),
-            at=datetime.fromisoformat(began) if isinstance(began, str) else self._clock(),
+            at=datetime.fromisoformat(began) if isinstance(began, str) else self._memory.services.clock(),
             principal=self._person(home, outer),
             agent=self._name_of(agent),
             place=place_of(home),

@@ -68,6 +68,7 @@ create table memories (
   model text,
   unique (scope_id, id)
 );
+create index memories_id on memories (id);
 create index memories_order on memories (scope_id, recorded_at, id);
 create index memories_review on memories (scope_id, recorded_at, id)
   where status = 'proposed' or pending is not null;

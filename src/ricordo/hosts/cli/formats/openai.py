@@ -56,6 +56,8 @@ def read_messages(
     began = first
     for number, value in enumerate(messages, start=first):
         try:
+            if isinstance(value, Invalid):
+                raise value
             message = _message(value)
         except Invalid as error:
             yield Item(number=number, fault=str(error))

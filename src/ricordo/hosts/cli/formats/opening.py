@@ -3,23 +3,14 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
 from ricordo.errors import Invalid
 from ricordo.hosts.cli.formats import locomo, openai, ours
-from ricordo.hosts.cli.formats.items import Context, Item, as_list, as_object
+from ricordo.hosts.cli.formats.items import Context, Item, as_object
+from ricordo.hosts.cli.formats.names import Format
 from ricordo.hosts.cli.reading import read_stdin
-
-
-class Format(StrEnum):
-    """What a file is; `auto` looks at its content."""
-
-    AUTO = "auto"
-    JSONL = "jsonl"
-    LOCOMO = "locomo"
-    OPENAI = "openai"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +42,7 @@ def open_file(
     whole = _whole(text)
     found = _recognise(whole, text) if format is Format.AUTO else format
     if found is Format.LOCOMO:
-        samples = whole if isinstance(whole, list) else [whole]
+        samples = [value for _, value in _values(whole, text)]
         items = list(locomo.read_samples(samples, sample=sample, speaker=speaker, context=context))
         return Opened(format=found, total=len(items), items=iter(items))
     if found is Format.OPENAI:
@@ -83,14 +74,20 @@ def _whole(text: str) -> Any:
 
 
 def _recognise(whole: Any, text: str) -> Format:
-    first = whole
-    if isinstance(whole, list) and whole:
-        first = cast("list[Any]", whole)[0]
-    elif whole is None:
-        first = next((value for _, value in _lines(text) if isinstance(value, dict)), None)
-    if not isinstance(first, dict):
-        raise Invalid("the file is neither JSONL nor a list of messages nor LoCoMo; see --format")
-    return _of(cast("dict[str, Any]", first))
+    for _, value in _values(whole, text):
+        if isinstance(value, dict):
+            return _of(cast("dict[str, Any]", value))
+    raise Invalid("the file is neither JSONL nor a list of messages nor LoCoMo; see --format")
+
+
+def _values(whole: Any, text: str) -> Iterator[tuple[int, Any]]:
+    """The file's JSON values, numbered: a list's elements, the one value, or one a line."""
+    if isinstance(whole, list):
+        yield from enumerate(cast("list[Any]", whole), start=1)
+    elif whole is not None:
+        yield 1, whole
+    else:
+        yield from _lines(text)
 
 
 def _of(first: dict[str, Any]) -> Format:
@@ -133,12 +130,8 @@ def _ours(context: Context) -> Any:
 
 
 def _openai(whole: Any, text: str, context: Context) -> Iterator[Item]:
-    values = [(number, whole) for number in (1,)] if isinstance(whole, dict) else None
-    if isinstance(whole, list):
-        values = list(enumerate(cast("list[Any]", whole), start=1))
-    values = list(_lines(text)) if values is None else values
-    loose = [value for _, value in values if isinstance(value, dict) and "role" in value]
-    if loose:
+    values = list(_values(whole, text))
+    if any(isinstance(value, dict) and "role" in value for _, value in values):
         everything = [value for _, value in values]
         yield from openai.read_messages(everything, thread=context.thread, context=context)
         return
@@ -147,7 +140,6 @@ def _openai(whole: Any, text: str, context: Context) -> Iterator[Item]:
             if isinstance(value, Invalid):
                 raise value
             conversation = as_object(value, what="a conversation")
-            as_list(conversation.get("messages"), what="messages")
             yield from openai.read_conversation(
                 conversation, number=number, position=position, context=context
             )

@@ -1,0 +1,284 @@
+"""Conformance of vector indexes: one sealed suite; a backend adds only the fixture `bench`."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pytest
+
+from ricordo.errors import SpaceMismatch
+from ricordo.model import (
+    Hits,
+    Kind,
+    OrganizationScope,
+    Partition,
+    Sought,
+    Space,
+    UserScope,
+)
+from ricordo.ports import Ledger, VectorIndex, Writing
+from ricordo.testing.naive import NOON, SPACE, Doc, bm25, cosines, unit
+from ricordo.testing.sealed import Sealed
+
+ALICE = UserScope(tenant="acme", user="alice")
+BOB = UserScope(tenant="acme", user="bob")
+PLATFORM = OrganizationScope(tenant="acme", namespace="platform")
+
+FACTS = Partition(scope=ALICE, kind=Kind.FACT)
+HABITS = Partition(scope=ALICE, kind=Kind.PREFERENCE, agent="coder")
+DOCUMENTED = Partition(scope=PLATFORM, kind=Kind.FACT)
+FOREIGN = Partition(scope=BOB, kind=Kind.FACT)
+
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBench:
+    """What a backend brings.
+
+    Args:
+        ledger: empty; memories are written to it.
+        elsewhere: the same ledger, opened once more, as another process would.
+        index: the index under test over `ledger`, in `ricordo.testing.naive.SPACE`.
+        make: another index over `ledger`, cold, in a given space.
+    """
+
+    ledger: Ledger
+    elsewhere: Ledger
+    index: VectorIndex
+    make: Callable[[Space], VectorIndex]
+
+
+async def put(
+    ledger: Ledger,
+    partition: Partition,
+    *docs: Doc,
+    version: int = 1,
+    space: Space = SPACE,
+) -> None:
+    """Write documents, in one transaction."""
+
+    async def work(tx: Writing) -> None:
+        for doc in docs:
+            memory = doc.memory(partition, version=version)
+            await tx.put(memory, indexed=doc.indexed(), space=space)
+
+    await ledger.write(work, scope=partition.scope)
+
+
+async def remove(ledger: Ledger, partition: Partition, *ids: str) -> None:
+    """Remove memories, in one transaction."""
+
+    async def work(tx: Writing) -> None:
+        await tx.remove(ids, scope=partition.scope)
+
+    await ledger.write(work, scope=partition.scope)
+
+
+def assert_as_defined(
+    hits: Hits, docs: Sequence[Doc], sought: Sought, *, limit: int, at: datetime
+) -> None:
+    """Check an answer against the definition, up to rounding."""
+    shown = [doc for doc in docs if doc.shown(at)]
+    meaning, words = cosines(shown, sought), bm25(shown, sought.words)
+    found = {hit.memory_id: hit for hit in hits.hits}
+    assert hits.visible == len(shown)
+    assert len(found) == len(hits.hits)
+    assert found.keys() <= meaning.keys()
+    for memory_id, hit in found.items():
+        assert hit.cosine == pytest.approx(meaning[memory_id], abs=TOLERANCE)
+        assert hit.bm25 == pytest.approx(words[memory_id], abs=TOLERANCE)
+    if not shown:
+        return
+    assert hits.cosine_low == pytest.approx(min(meaning.values()), abs=TOLERANCE)
+    assert hits.cosine_high == pytest.approx(max(meaning.values()), abs=TOLERANCE)
+    assert hits.bm25_high == pytest.approx(max(words.values()), abs=TOLERANCE)
+    signals = [words] if sought.vector is None else [meaning, words]
+    for scores in signals:
+        bar = sorted(scores.values(), reverse=True)[: limit + 1][-1]
+        sure = {i for i, score in scores.items() if score > bar + TOLERANCE}
+        assert sure <= found.keys(), "one of the best by a signal is missing"
+
+
+class VectorIndexSuite(Sealed):
+    """The promises of `ricordo.ports.VectorIndex`, by number."""
+
+    async def test_nothing_is_found_where_nothing_is(self, bench: IndexBench) -> None:
+        """1: an empty partition, an unknown one and none at all are no error."""
+        sought = Sought(vector=unit((1,) * 8), words=((1,),))
+        for asked in ([], [FACTS], [FACTS, HABITS, DOCUMENTED]):
+            hits = await bench.index.search(sought, partitions=asked, limit=5, at=NOON)
+            assert hits == Hits()
+
+    async def test_only_asked_partitions_count(self, bench: IndexBench) -> None:
+        """1: other partitions, even of the same person, are neither returned nor counted."""
+        await put(bench.ledger, FACTS, _doc("m_1", 1), _doc("m_2", 2))
+        await put(bench.ledger, HABITS, _doc("m_3", 3))
+        await put(bench.ledger, FOREIGN, _doc("m_4", 1))
+        sought = Sought(vector=_doc("q", 1).indexed().vector, words=((1,),))
+        hits = await bench.index.search(sought, partitions=[FACTS], limit=5, at=NOON)
+        assert {hit.memory_id for hit in hits.hits} == {"m_1", "m_2"}
+        assert {hit.partition for hit in hits.hits} == {FACTS}
+        assert hits.visible == 2
+
+    async def test_answers_do_not_depend_on_other_scopes(self, bench: IndexBench) -> None:
+        """Promise 1: an answer is the same, to the last bit, whatever others write."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(1, 8)))
+        await put(bench.ledger, DOCUMENTED, _doc("m_8", 8))
+        sought = Sought(vector=_doc("q", 3).indexed().vector, words=((1,), (3, 4)))
+        asked = [FACTS, DOCUMENTED]
+        before = await bench.index.search(sought, partitions=asked, limit=3, at=NOON)
+        await put(bench.ledger, FOREIGN, *(_doc(f"x_{i}", i) for i in range(1, 40)))
+        await put(bench.elsewhere, HABITS, *(_doc(f"y_{i}", i) for i in range(1, 9)))
+        assert await bench.index.search(sought, partitions=asked, limit=3, at=NOON) == before
+
+    async def test_statistics_span_all_asked_partitions(self, bench: IndexBench) -> None:
+        """3: rarity and average length are those of everything that the asker may see."""
+        docs = [_doc(f"m_{i}", i) for i in range(1, 10)]
+        await put(bench.ledger, FACTS, *docs[:4])
+        await put(bench.ledger, DOCUMENTED, *docs[4:])
+        sought = Sought(vector=_doc("q", 5).indexed().vector, words=((1,), (2,), (7, 8)))
+        asked = [FACTS, DOCUMENTED]
+        hits = await bench.index.search(sought, partitions=asked, limit=4, at=NOON)
+        assert_as_defined(hits, docs, sought, limit=4, at=NOON)
+
+    async def test_a_word_counts_once_by_its_best_alternative(self, bench: IndexBench) -> None:
+        """3: two forms of one word in a memory do not count twice."""
+        docs = [
+            Doc(id="m_1", direction=(1,) * 8, words={1: 2, 2: 1}),
+            Doc(id="m_2", direction=(1,) * 8, words={1: 2, 9: 1}),
+        ]
+        await put(bench.ledger, FACTS, *docs)
+        sought = Sought(vector=None, words=((1, 2),))
+        hits = await bench.index.search(sought, partitions=[FACTS], limit=4, at=NOON)
+        assert hits.hits[0].bm25 == hits.hits[1].bm25 > 0
+        assert_as_defined(hits, docs, sought, limit=4, at=NOON)
+
+    async def test_without_a_vector_words_decide(self, bench: IndexBench) -> None:
+        """3: a question without a vector is searched by words only; cosines are 0."""
+        docs = [_doc(f"m_{i}", i) for i in range(1, 6)]
+        await put(bench.ledger, FACTS, *docs)
+        sought = Sought(vector=None, words=((6,),))
+        hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+        assert [hit.memory_id for hit in hits.hits] == ["m_5"]
+        assert (hits.cosine_low, hits.cosine_high, hits.visible) == (0.0, 0.0, 5)
+
+    async def test_ties_are_broken_by_id(self, bench: IndexBench) -> None:
+        """3: of equally good memories those of the smallest ids are taken, always the same."""
+        twins = [Doc(id=f"m_{i}", direction=(1,) * 8, words={1: 1}) for i in (5, 3, 9, 1, 7)]
+        await put(bench.ledger, FACTS, *twins)
+        sought = Sought(vector=unit((1,) * 8), words=((1,),))
+        hits = await bench.index.search(sought, partitions=[FACTS], limit=3, at=NOON)
+        assert [hit.memory_id for hit in hits.hits] == ["m_1", "m_3", "m_5"]
+
+    async def test_only_what_is_valid_then_is_visible(self, bench: IndexBench) -> None:
+        """3 and promise 12: what is not valid at the asked instant is neither found nor counted."""
+        hour = timedelta(hours=1)
+        docs = [
+            Doc(id="m_1", direction=(1,) * 8, words={1: 1}, valid_until=NOON),
+            Doc(id="m_2", direction=(1,) * 8, words={1: 1}, valid_from=NOON),
+            Doc(id="m_3", direction=(2, 1) * 4, words={1: 3}, expires_at=NOON + hour),
+        ]
+        await put(bench.ledger, FACTS, *docs)
+        sought = Sought(vector=unit((1,) * 8), words=((1,),))
+        for at, ids in (
+            (NOON - hour, {"m_1", "m_3"}),
+            (NOON, {"m_2", "m_3"}),
+            (NOON + hour, {"m_2"}),
+        ):
+            hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=at)
+            assert {hit.memory_id for hit in hits.hits} == ids
+            assert_as_defined(hits, docs, sought, limit=9, at=at)
+
+    async def test_writes_of_anybody_are_seen_at_once(self, bench: IndexBench) -> None:
+        """2: additions, changes and removals, here or in another process, are seen next time."""
+        sought = Sought(vector=_doc("q", 2).indexed().vector, words=((2,),))
+
+        async def found() -> Hits:
+            return await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+
+        await put(bench.elsewhere, FACTS, _doc("m_1", 1))
+        assert (await found()).visible == 1
+        await put(bench.ledger, FACTS, _doc("m_2", 2))
+        assert (await found()).hits[0].memory_id == "m_2"
+        await put(bench.elsewhere, FACTS, Doc(id="m_1", direction=(1,) * 8), version=2)
+        assert_as_defined(
+            await found(),
+            [Doc(id="m_1", direction=(1,) * 8), _doc("m_2", 2)],
+            sought,
+            limit=9,
+            at=NOON,
+        )
+        await remove(bench.elsewhere, FACTS, "m_2")
+        assert [hit.memory_id for hit in (await found()).hits] == ["m_1"]
+        await remove(bench.ledger, FACTS, "m_1")
+        assert await found() == Hits()
+
+    async def test_an_erased_scope_that_begins_anew_is_anew(self, bench: IndexBench) -> None:
+        """2 and promise 11: nothing cached survives an erasure, however many changes follow it."""
+        sought = Sought(vector=_doc("q", 1).indexed().vector)
+
+        async def erase(tx: Writing) -> None:
+            await tx.erase(scope=ALICE, at=NOON - timedelta(days=1))
+
+        await put(bench.ledger, FACTS, _doc("m_1", 1))
+        first = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+        assert [hit.memory_id for hit in first.hits] == ["m_1"]
+        await bench.elsewhere.write(erase, scope=ALICE)
+        await put(bench.elsewhere, FACTS, _doc("m_2", 2))
+        again = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+        assert [hit.memory_id for hit in again.hits] == ["m_2"]
+
+    async def test_a_warm_index_answers_like_a_cold_one(self, bench: IndexBench) -> None:
+        """3: the answer depends on what is stored, to the last bit, not on how it got loaded."""
+        sought = Sought(vector=_doc("q", 5).indexed().vector, words=((1,), (5, 6)))
+        for start in range(0, 60, 20):
+            await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(start, start + 20)))
+            await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            await put(bench.elsewhere, FACTS, _doc(f"m_{start}", start + 3), version=2)
+            await remove(bench.elsewhere, FACTS, f"m_{start + 1}")
+            warm = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            cold = await bench.make(SPACE).search(sought, partitions=[FACTS], limit=9, at=NOON)
+            assert warm == cold
+
+    async def test_concurrent_searches_agree(self, bench: IndexBench) -> None:
+        """2: many searches at once, of a cold partition, give the same answer."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(50)))
+        sought = Sought(vector=_doc("q", 5).indexed().vector, words=((5,),))
+        answers = await asyncio.gather(
+            *(bench.index.search(sought, partitions=[FACTS], limit=5, at=NOON) for _ in range(16))
+        )
+        assert all(answer == answers[0] for answer in answers)
+        assert answers[0].visible == 50
+
+    async def test_a_foreign_space_is_refused_with_the_way_out(self, bench: IndexBench) -> None:
+        """Rows of another model or analyzer are never compared; the message names both spaces."""
+        await put(bench.ledger, FACTS, _doc("m_1", 1))
+        other = Space(model="other", dimension=8, transform="none", words="test")
+        with pytest.raises(SpaceMismatch) as raised:
+            await bench.make(other).search(
+                Sought(vector=unit((1,) * 8)), partitions=[FACTS], limit=5, at=NOON
+            )
+        for part in ("test", "other", "ricordo reindex"):
+            assert part in str(raised.value)
+
+    async def test_similarity_covers_every_pair(self, bench: IndexBench) -> None:
+        """3: the cosine of each pair of known memories; others are left out."""
+        await put(bench.ledger, FACTS, _doc("m_1", 1), _doc("m_2", 2))
+        await put(bench.ledger, HABITS, Doc(id="m_3", direction=_doc("", 1).direction))
+        await put(bench.ledger, FOREIGN, _doc("m_4", 4))
+        alike = await bench.index.similarity(
+            ["m_3", "m_1", "m_2", "m_4", "m_9"], partitions=[FACTS, HABITS]
+        )
+        assert set(alike) == {("m_3", "m_1"), ("m_3", "m_2"), ("m_1", "m_2")}
+        assert alike["m_3", "m_1"] == pytest.approx(1.0, abs=TOLERANCE)
+        assert alike["m_3", "m_2"] == pytest.approx(alike["m_1", "m_2"], abs=TOLERANCE)
+        assert alike["m_1", "m_2"] < 1
+
+
+def _doc(memory_id: str, number: int) -> Doc:
+    """A document that differs from the others in meaning, words and length."""
+    direction = tuple((number * (place + 3) + place * place) % 17 - 8 for place in range(7))
+    words = {1: 1 + number % 3, number: 1, number + 1: 2, 1000 + number % 5: number % 7 + 1}
+    return Doc(id=memory_id, direction=(*direction, 1), words=words)

@@ -1,0 +1,15 @@
+"""Suites that a backend can join but not bend."""
+
+from typing import Any
+
+
+class Sealed:
+    """A suite whose tests no subclass may replace: a backend adds fixtures, nothing else."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if Sealed in cls.__bases__:
+            return
+        bent = [name for name in vars(cls) if name.startswith("test")]
+        if bent:
+            raise TypeError(f"{cls.__name__} may not define {', '.join(bent)}: the suite is sealed")
