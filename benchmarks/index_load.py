@@ -108,7 +108,7 @@ async def measure(ledger: SqliteLedger, size: int, *, rounds: int) -> dict[str, 
         return await ask(LocalIndex(ledger, space=SPACE))
 
     async def scan() -> object:
-        return vectors @ question
+        return np.einsum("ij,j->i", vectors, question)
 
     async def read() -> object:
         async def look(tx: Reading) -> object:
@@ -152,7 +152,8 @@ async def main() -> None:
         path = Path(folder) / "bench.db"
         async with SqliteLedger.open(path, clock=lambda: NOW) as ledger:
             sizes = [await measure(ledger, size, rounds=asked.rounds) for size in asked.sizes]
-    machine = {"python": platform.python_version(), "cores": os.cpu_count(), "load": os.getloadavg()}
+    machine: dict[str, Any] = {"python": platform.python_version(), "cores": os.cpu_count()}
+    machine["load"] = os.getloadavg()
     print(json.dumps({"machine": machine, "texts_per_second": texts_per_second, "sizes": sizes}))
 
 

@@ -36,8 +36,8 @@ One typed object. Each value comes from, later wins:
 shows each value with its source, secrets masked, and tells of mistyped variables.
 
 A program that opens a memory with `open_memory("memory.db")` and no settings gets the defaults:
-neither file nor environment is read behind its back. `open_memory(settings=load_settings().settings)`
-reads them.
+neither file nor environment is read behind its back. With `settings=load_settings().settings` they
+are read.
 
 """
 
@@ -149,9 +149,7 @@ def cli_page() -> str:
 def _command(command: Command, *, name: str) -> list[str]:
     parameters = _parameters(name)
     arguments = " ".join(
-        p.make_metavar(typer.Context(_found(name)))
-        for p in parameters
-        if p.param_type_name == "argument"
+        p.metavar or p.name.upper() for p in parameters if p.param_type_name == "argument"
     )
     options = [p for p in parameters if p.param_type_name == "option"]
     return [

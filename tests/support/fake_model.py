@@ -98,6 +98,12 @@ def text_of(message: Mapping[str, Any]) -> str:
 Answer = Callable[[Request], Reply]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256  # tests come with many runs at once
+
+
 class FakeModel:
     """The endpoint, open between `with` and its end; every request is kept.
 
@@ -112,9 +118,7 @@ class FakeModel:
         self._lock = threading.Lock()
         self._in_flight = 0
         self.most_in_flight = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._server.daemon_threads = True
-        self._server.block_on_close = False
+        self._server = _Server(("127.0.0.1", 0), _handler_for(self))
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )

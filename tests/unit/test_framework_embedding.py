@@ -36,6 +36,7 @@ class Endpoint:
         self.status = 200
         self.closing = threading.Event()
         self.hang = False
+        self.arrived = threading.Event()
         self.requests: list[dict[str, Any]] = []
         endpoint = self
 
@@ -54,6 +55,7 @@ class Endpoint:
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         self.requests.append({"path": handler.path, **body})
+        self.arrived.set()
         if self.hang:
             self.closing.wait()
             return
@@ -190,8 +192,8 @@ async def test_a_client_without_a_model_is_named_by_its_class():
         (lambda texts: [[1e300, 1e300, 0.0] for _ in texts], "infinite"),
         (lambda texts: [[1.0, 2.0], [1.0, 2.0, 3.0]], "unequal lengths"),
         (lambda texts: [[] for _ in texts], "else than vectors"),
-        (lambda texts: [7.0 for _ in texts], "else than vectors"),
-        (lambda texts: ["abcd" for _ in texts], "not of numbers"),
+        (lambda texts: [7.0 for _ in texts], "client failed"),
+        (lambda texts: ["abcd" for _ in texts], "client failed"),
     ],
     ids=["few", "many", "zero", "null", "huge", "ragged", "empty", "scalar", "string"],
 )
@@ -208,7 +210,8 @@ async def test_a_bad_answer_is_unavailable_and_says_why(client, endpoint, answer
 
 async def test_nan_is_refused():
     class Broken:
-        additional_properties: dict[str, Any] = {}
+        def __init__(self) -> None:
+            self.additional_properties: dict[str, Any] = {}
 
         async def get_embeddings(self, values, *, options=None):
             return [Embedding(vector=[float("nan"), 1.0]) for _ in values]
@@ -222,7 +225,9 @@ async def test_another_dimension_than_before_is_a_conflict_with_the_way_out(clie
     embedder = FrameworkEmbedder(client)
     await embedder.question("a")
     endpoint.vectors = lambda texts: [[1.0, 2.0] for _ in texts]
-    with pytest.raises(SpaceMismatch, match="2 numbers a vector, before with 3.*reindex") as caught:
+    with pytest.raises(
+        SpaceMismatch, match=r"2 numbers a vector, before with 3.*reindex"
+    ) as caught:
         await embedder.question("b")
     assert isinstance(caught.value, Conflict)
 
@@ -243,7 +248,7 @@ async def test_another_dimension_than_before_is_a_conflict_with_the_way_out(clie
 async def test_an_http_error_is_unavailable_without_the_text(client, endpoint, status, way_out):
     """The endpoint quotes the text in its error; our message does not."""
     endpoint.status = status
-    with pytest.raises(Unavailable, match=f"HTTP {status}.*{way_out}") as caught:
+    with pytest.raises(Unavailable, match=rf"HTTP {status}.*{way_out}") as caught:
         await FrameworkEmbedder(client).documents([SECRET])
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is not None
@@ -261,7 +266,7 @@ async def test_an_endpoint_that_is_not_there_is_unavailable(endpoint: Endpoint):
 
 async def test_an_endpoint_that_hangs_ends_at_the_deadline(client, endpoint: Endpoint):
     endpoint.hang = True
-    with pytest.raises(DeadlineExceeded, match="0.05 s"):
+    with pytest.raises(DeadlineExceeded, match=r"0\.05 s"):
         await FrameworkEmbedder(client, deadline=0.05).question("a")
 
 
@@ -269,8 +274,7 @@ async def test_a_cancelled_call_is_cancelled(client, endpoint: Endpoint):
     """Cancelling is not an error of the client."""
     endpoint.hang = True
     asking = asyncio.create_task(FrameworkEmbedder(client).question("a"))
-    while not endpoint.requests:
-        await asyncio.sleep(0)
+    assert await asyncio.to_thread(endpoint.arrived.wait, 20)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

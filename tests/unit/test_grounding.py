@@ -117,8 +117,8 @@ def test_any_span_that_is_found_folds_to_the_quote(before: str, quote: str, afte
 
 
 @pytest.mark.parametrize("piece", ["a", "a ", "…", "\u0301", "works on "])
-def test_a_megabyte_is_searched_in_time_proportional_to_its_length(piece: str) -> None:
-    text = (piece * 1_000_000)[:1_000_000]
+def test_a_long_message_is_searched_in_time_proportional_to_its_length(piece: str) -> None:
+    text = (piece * 500_000)[:500_000]
     began = time.perf_counter()
     for quote in ("a" * 8_000, "works on " * 900 + "Falcon"):
         find_quote(quote, [user(text)])

@@ -114,6 +114,17 @@ def test_a_walk_is_shown_as_arrows_with_the_graphs_it_went_through() -> None:
     assert render(found(paths=(path, path))).count("connection") == 1
 
 
+def test_a_walk_that_another_begins_with_is_not_shown_twice() -> None:
+    first = step("user", "works_on", "Falcon")
+    then = step("Falcon", "uses", "microservices", scope=PLATFORM)
+    other = step("user", "knows", "Bob")
+    paths = (Path(steps=(first,)), Path(steps=(first, then)), Path(steps=(other,)))
+    assert [line for line in render(found(paths=paths)).splitlines() if "connection" in line] == [
+        "- connection: the user —works_on→ Falcon —uses→ microservices (the user's own; platform)",
+        "- connection: the user —knows→ Bob (the user's own)",
+    ]
+
+
 def test_nothing_found_renders_nothing() -> None:
     assert render(Recollection()) == ""
     assert render(Recollection(degraded=("meaning",))) == ""

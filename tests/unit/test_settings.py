@@ -73,9 +73,11 @@ def test_constructing_settings_reads_neither_file_nor_environment(
 
 def test_an_unknown_key_in_the_file_is_an_error_with_a_suggestion() -> None:
     Path("ricordo.toml").write_text("recall_limt = 3\n")
-    with pytest.raises(Invalid, match=r"file ricordo\.toml: unknown setting 'recall_limt'; did") as e:
+    with pytest.raises(
+        Invalid, match=r"ricordo\.toml: unknown setting 'recall_limt'; did"
+    ) as error:
         load_settings()
-    assert "'recall_limit'" in str(e.value)
+    assert "'recall_limit'" in str(error.value)
 
 
 def test_an_unknown_key_unlike_any_other_says_where_to_look() -> None:
@@ -88,7 +90,7 @@ def test_a_bad_value_names_key_source_and_what_is_allowed(monkeypatch: pytest.Mo
     monkeypatch.setenv("RICORDO_RECALL_LIMIT", "0")
     with pytest.raises(
         Invalid,
-        match=r"setting recall_limit \(environment RICORDO_RECALL_LIMIT\): .* equal to 1 \(got '0'\)",
+        match=r"recall_limit \(environment RICORDO_RECALL_LIMIT\): .* equal to 1 \(got '0'\)",
     ):
         load_settings()
     with pytest.raises(Invalid, match=r"vocabulary_mode \(argument\): .* 'strict' or 'open'"):
@@ -139,7 +141,11 @@ def test_a_bad_secret_is_not_repeated_in_the_error() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["platform=curator,=reader", ' platform = curator , =reader', '{"platform": "curator", "": "reader"}'],
+    [
+        "platform=curator,=reader",
+        " platform = curator , =reader",
+        '{"platform": "curator", "": "reader"}',
+    ],
 )
 def test_grants_can_be_written_in_the_environment(
     written: str, monkeypatch: pytest.MonkeyPatch

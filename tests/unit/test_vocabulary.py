@@ -81,8 +81,8 @@ def test_open_mode_admits_a_new_relation_in_snake_case(default: Vocabulary) -> N
 
 @pytest.mark.parametrize(
     "phrase",
-    ["", "  ", "→", "123", "does not use", "no longer works for", "verwendet nicht", "n'utilise pas",
-     "non usa", "a b c d e f g h i j", "x" * 61],
+    ["", "  ", "→", "123", "does not use", "no longer works for", "verwendet nicht",
+     "n'utilise pas", "non usa", "a b c d e f g h i j", "x" * 61],
 )  # fmt: skip
 def test_open_mode_admits_no_negation_no_sentence_and_no_sign(
     default: Vocabulary, phrase: str

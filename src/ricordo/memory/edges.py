@@ -55,6 +55,7 @@ class Edges:
         self,
         tx: Writing,
         ends: Ends,
+        near: Neighbours,
         *,
         scope: Scope,
         memory: Memory,
@@ -63,7 +64,7 @@ class Edges:
     ) -> None:
         self._tx = tx
         self._ends = ends
-        self._near = Neighbours(tx, scope=scope)
+        self._near = near
         self._scope = scope
         self._memory = memory
         self._at = at

@@ -6,11 +6,13 @@ from datetime import datetime
 
 from ricordo.errors import Conflict, Refused
 from ricordo.memory.names import cleaned, fault_of, means_self, named_in
+from ricordo.memory.neighbours import Neighbours
 from ricordo.memory.vocabulary import THING, Vocabulary
-from ricordo.model import SELF, Entity, EntityClaim, Rule, Scope, UserScope, name_key
+from ricordo.model import MAX_NAME, SELF, Entity, EntityClaim, Rule, Scope, UserScope, name_key
 from ricordo.ports import Writing
 
 _PERSON = "Person"
+_LONGEST_LOOKED_AT = 4 * MAX_NAME  # a writer holds the ledger: a huge name must not hold it up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,7 @@ class Ends:
     def __init__(
         self,
         tx: Writing,
+        near: Neighbours,
         *,
         scope: Scope,
         vocabulary: Vocabulary,
@@ -46,6 +49,7 @@ class Ends:
         texts: Sequence[str] | None,
     ) -> None:
         self._tx = tx
+        self._near = near
         self._scope = scope
         self._vocabulary = vocabulary
         self._at = at
@@ -58,6 +62,8 @@ class Ends:
         Raises:
             Refused: (b) it is no name, or (a) it is neither known nor in the proposal's texts.
         """
+        if len(claim.name) > _LONGEST_LOOKED_AT:
+            raise Refused(f"the {role} is no name: it is far too long", rule=Rule.NAMES)
         if means_self(claim.name):
             return await self._self(role)
         name = cleaned(claim.name)
@@ -74,11 +80,11 @@ class Ends:
             )
         return self._end(entity, name=name, type=self._claimed(claim, role), role=role)
 
-    def fit(self, end: End, allowed: tuple[str, ...], *, relation: str) -> End:
+    async def fit(self, end: End, allowed: tuple[str, ...], *, relation: str) -> End:
         """The end with the type that the relation needs: as it is, or made more precise.
 
         Raises:
-            Refused: (d) its type does not fit.
+            Refused: (d) its type does not fit, or once more precise would not fit its other edges.
         """
         vocabulary = self._vocabulary
         kind = end.entity.type if end.entity.type in vocabulary.types else THING
@@ -90,7 +96,10 @@ class Ends:
                 rule=Rule.TYPES,
             )
         narrower = end.entity.type if fitting == kind else fitting
-        return replace(end, entity=replace(end.entity, type=narrower))
+        fitted = replace(end, entity=replace(end.entity, type=narrower))
+        if fitted.stored is not None and fitted.stored.type != narrower:
+            await self._check_edges(fitted)
+        return fitted
 
     async def store(self, end: End) -> None:
         """Make the entity, or its more precise type, part of the graph.
@@ -106,6 +115,20 @@ class Ends:
             raise Refused(
                 f"the {end.role}'s name belongs to two entities; merge them first", rule=Rule.NAMES
             ) from exc
+
+    async def _check_edges(self, end: End) -> None:
+        """What was a mere thing may have edges that only some kinds of things can have."""
+        for edge in await self._near.of(end.id):
+            listed = self._vocabulary.relations.get(edge.type)
+            if listed is None:
+                continue
+            allowed = listed.domain if edge.source == end.id else listed.range
+            if self._vocabulary.narrowed(end.entity.type, allowed) is None:
+                raise Refused(
+                    f"the {end.role} would be of type {end.entity.type}, which its relation "
+                    f"{edge.type} rules out",
+                    rule=Rule.TYPES,
+                )
 
     async def _self(self, role: str) -> End:
         if not isinstance(self._scope, UserScope):

@@ -14,6 +14,7 @@ from ricordo.events import RelationRefused
 from ricordo.memory import validity
 from ricordo.memory.edges import Edge, Edges
 from ricordo.memory.ends import Ends
+from ricordo.memory.neighbours import Neighbours
 from ricordo.memory.screening import refuse_reason
 from ricordo.memory.vocabulary import Meant, Vocabulary
 from ricordo.model import (
@@ -32,6 +33,7 @@ from ricordo.ports import Writing
 
 _LONGEST_PHRASE = 200
 _LONGEST_SHOWN = 200
+_LONGEST_SEARCHED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +77,9 @@ async def admit(
     if named_in is None and memory.source is Source.INFERRED:
         quotes = (origin.quote for origin in memory.origins)
         named_in = (memory.text, *(quote for quote in quotes if quote is not None))
-    ends = Ends(tx, scope=scope, vocabulary=vocabulary, at=at, new_id=new_id, texts=named_in)
-    edges = Edges(tx, ends, scope=scope, memory=memory, at=at, new_id=new_id)
+    near = Neighbours(tx, scope=scope)
+    ends = Ends(tx, near, scope=scope, vocabulary=vocabulary, at=at, new_id=new_id, texts=named_in)
+    edges = Edges(tx, ends, near, scope=scope, memory=memory, at=at, new_id=new_id)
     refusals: list[Refusal] = []
     for claim in claims:
         try:
@@ -113,12 +116,14 @@ async def _understand(
     relation = meant.relation
     if meant.turned:
         source, target = replace(target, role="source"), replace(source, role="target")
-    source = ends.fit(source, relation.domain, relation=relation.name)
-    target = ends.fit(target, relation.range, relation=relation.name)
+    source = await ends.fit(source, relation.domain, relation=relation.name)
+    target = await ends.fit(target, relation.range, relation=relation.name)
     if source.entity.key == target.entity.key:
         if not relation.reflexive:
             raise Refused("it relates a thing to itself", rule=Rule.SELF_LOOP)
-        target = ends.fit(replace(source, role="target"), relation.range, relation=relation.name)
+        target = await ends.fit(
+            replace(source, role="target"), relation.range, relation=relation.name
+        )
         source = replace(target, role="source")
     when = validity.holds(claim, memory, at=at)
     if when.impossible:
@@ -171,7 +176,8 @@ def _meaning(phrase: str, vocabulary: Vocabulary) -> Meant:
 
 def _shown(claim: RelationClaim) -> RelationClaim | None:
     """The claim as a person may see it: storable and short; None when it holds a secret."""
-    said = (claim.source.name, claim.relation, claim.target.name)
+    names = (claim.source.name, claim.relation, claim.target.name)
+    said = tuple(name[:_LONGEST_SEARCHED] for name in names)
     if refuse_reason(" ".join(said)) or any(refuse_reason(part) for part in said):
         return None
     return replace(
@@ -188,5 +194,5 @@ def _short_entity(claim: EntityClaim) -> EntityClaim:
 
 
 def _short(text: str) -> str:
-    clean = clean_text(text)
-    return clean if len(clean) <= _LONGEST_SHOWN else clean[: _LONGEST_SHOWN - 1] + "…"
+    short = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    return clean_text(short)

@@ -59,7 +59,7 @@ def rank(hits: Hits, walked: Sequence[Path], memories: Mapping[str, Memory]) -> 
         recalled.append(
             Recalled(
                 memory=memory,
-                score=round(sum(signals.values()), 6),
+                score=round(sum(signals.values(), 0.0), 6),
                 signals=signals,
                 path=paths.get(memory_id),
             )

@@ -109,7 +109,7 @@ class Recaller:
         )
         seeds = await self._seeds(run, hits, known=named)
         far = await self._walked(run, seeds, scopes, at)
-        walked = (*near.paths, *far.paths)
+        walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
         memories = await run.within(
             "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
         )
@@ -258,7 +258,7 @@ class Recaller:
             visibility=self._services.visibility,
         )
         statuses = {Status.ACTIVE} if ask.as_of is None else {Status.ACTIVE, Status.SUPERSEDED}
-        begun = memory.valid_from is None or memory.valid_from <= at
+        begun = _since_when(memory) <= at
         valid = begun and (memory.valid_until is None or at < memory.valid_until)
         fresh = memory.pinned or memory.expires_at is None or at < memory.expires_at
         return seen and memory.status in statuses and valid and fresh
@@ -293,6 +293,21 @@ class _Run:
         except (TimeoutError, Unavailable):
             self.degraded.add(arm)
             return otherwise
+
+
+def _through_self(path: Path) -> bool:
+    """Whether a walk comes to the user on its way: it would tie together all that is theirs."""
+    return any(
+        isinstance(step.scope, UserScope) and SELF in (step.source, step.target)
+        for step in path.steps[1:]
+    ) or (isinstance(path.steps[0].scope, UserScope) and path.end == SELF)
+
+
+def _since_when(memory: Memory) -> datetime:
+    """From when a memory is known to be true: as stated, or else since it was first said."""
+    if memory.valid_from is not None:
+        return memory.valid_from
+    return min((memory.recorded_at, *(origin.at for origin in memory.origins)))
 
 
 def _since(started: float) -> float:

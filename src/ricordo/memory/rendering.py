@@ -6,6 +6,7 @@ The same recollection gives the same bytes, so that prompt caches hit.
 """
 
 import unicodedata
+from collections.abc import Sequence
 
 from ricordo.model import (
     SELF,
@@ -40,7 +41,7 @@ def render(recollection: Recollection, *, ids: bool = False) -> str:
         ids: name each memory's id as well, for a tool whose caller may want to forget one.
     """
     lines = [_item(item, ids=ids) for item in recollection.items]
-    lines += dict.fromkeys(f"- connection: {path_line(path)}" for path in recollection.paths)
+    lines += dict.fromkeys(f"- connection: {path_line(p)}" for p in _whole(recollection.paths))
     if not lines:
         return ""
     return "\n".join([f"<{TAG}>", PREAMBLE, *lines, f"</{TAG}>"])
@@ -78,6 +79,16 @@ def origins_of(recollection: Recollection) -> tuple[str, ...]:
         if origin.thread_id is not None
     )
     return tuple(dict.fromkeys(threads))
+
+
+def _whole(paths: Sequence[Path]) -> list[Path]:
+    """The walks without those that another one begins with."""
+    return [path for path in paths if not any(_begins(longer, path) for longer in paths)]
+
+
+def _begins(longer: Path, path: Path) -> bool:
+    size = len(path.steps)
+    return len(longer.steps) > size and longer.steps[:size] == path.steps
 
 
 def _item(item: Recalled, *, ids: bool) -> str:

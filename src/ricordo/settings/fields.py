@@ -63,7 +63,8 @@ class Settings(BaseSettings):
     database: str = Field(
         default_factory=lambda: str(data_path()),
         min_length=1,
-        description="Path of the memory file; `~` is the home directory.",
+        description="Path of the memory file; `~` is the home directory. Unset, a place of the "
+        "platform's own: `~/.local/share/ricordo/memory.db` on Linux.",
     )
     tenant: str = Field(default="default", description="Tenant whose memory is used.")
     user: str = Field(

@@ -7,6 +7,6 @@ __all__ = ["main", "open_memory"]
 
 def main() -> None:
     """The command line: `ricordo`."""
-    from ricordo.wiring.command import main as run
+    from ricordo.wiring.command import run
 
     raise SystemExit(run())

@@ -1,5 +1,6 @@
 """A real agent, a real chat client, a fake endpoint, and a real memory on a real file."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,19 @@ class Mind:
     def __call__(self, request: Request) -> Reply:
         if not is_extraction(request):
             return self.says(request)
-        known = [what for quote, what in self.learns.items() if quote in request.last_user_text]
+        known = [
+            what | {"turn": turn}
+            for turn, text in users_lines(request)
+            for quote, what in self.learns.items()
+            if quote in text
+        ]
         return answer(*(known or [item("", "", kind="none")]))
+
+
+def users_lines(request: Request) -> list[tuple[int, str]]:
+    """What an extraction is told that the user said, with the number of its turn."""
+    lines = re.findall(r"^U(\d+)> (.*)$", request.last_user_text, re.MULTILINE)
+    return [(int(turn), text) for turn, text in lines]
 
 
 def is_extraction(request: Request) -> bool:
@@ -73,6 +85,11 @@ async def memory(tmp_path: Path) -> AsyncIterator[Ricordo]:
 def agent_of(client: OpenAIChatCompletionClient, *providers: Any, name: str = "coder") -> Agent:
     """An agent with these context providers."""
     return Agent(client=client, name=name, description=name, context_providers=list(providers))
+
+
+def extractions(model: FakeModel) -> list[Request]:
+    """What memory asked the endpoint."""
+    return [request for request in model.requests if is_extraction(request)]
 
 
 def chats(model: FakeModel) -> list[Request]:

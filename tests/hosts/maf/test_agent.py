@@ -25,7 +25,7 @@ from ricordo.hosts.maf import (
 )
 from ricordo.memory.rendering import TAG
 from ricordo.testing.embedding import HashingEmbedder
-from tests.hosts.maf.conftest import Mind, agent_of, chats
+from tests.hosts.maf.conftest import Mind, agent_of, chats, extractions
 from tests.support.fake_model import Call, FakeModel, Reply, scripted
 from tests.support.opening import opened, person
 
@@ -241,7 +241,7 @@ async def test_a_loop_is_one_turn_with_the_persons_own_words(
     await agent.run("I work on Project Falcon", session=new_session(principal=ALICE))
     assert len(chats(model)) == 3
     await memory.intake.drain()
-    [extraction] = [r for r in model.requests if r not in chats(model)]
+    [extraction] = extractions(model)
     assert extraction.last_user_text.count("I work on Project Falcon") == 1
     assert "Continue working" not in extraction.last_user_text
 
@@ -408,7 +408,7 @@ async def test_injected_document_and_tool_text_never_becomes_a_memory(
     )
     await agent.run([message], session=new_session(principal=ALICE), tools=[fetch])
     await memory.intake.drain()
-    [extraction] = [r for r in model.requests if r not in chats(model)]
+    [extraction] = extractions(model)
     assert "concise examples" not in extraction.last_user_text
     assert (await memory.user(ALICE).list(Listing())).memories == ()
 
@@ -423,7 +423,7 @@ async def test_recalled_memory_is_not_learned_again(
     for _ in range(3):
         await agent.run("Which project?", session=session)
     await memory.intake.drain()
-    for extraction in [r for r in model.requests if r not in chats(model)]:
+    for extraction in extractions(model):
         assert TAG not in extraction.all_text
     assert len((await memory.user(ALICE).list()).memories) == 1
 

@@ -15,7 +15,7 @@ from ricordo.errors import Invalid, Malformed
 from ricordo.model import MAX_NAME, check_text
 from ricordo.ports import Candidate, Instructions, StatedRelation
 
-LONGEST_ANSWER = 200_000
+LONGEST_ANSWER = 1_000_000
 """Characters beyond which an answer is not looked at."""
 
 _SURE = {"high": 0.9, "medium": 0.6, "low": 0.3}
@@ -30,7 +30,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
 
-class _Relation(_Strict):
+class _StatedRelation(_Strict):
     source: str = Field(max_length=MAX_NAME)
     source_type: str | None = Field(default=None, max_length=MAX_NAME)
     relation: str = Field(max_length=MAX_NAME)
@@ -73,7 +73,7 @@ def _checked(value: str) -> str:
 # above, so that one bad item costs only itself.
 
 
-class _AskedRelation(BaseModel):
+class Relation(BaseModel):
     model_config = ConfigDict(extra="forbid")
     source: str
     source_type: str
@@ -82,27 +82,27 @@ class _AskedRelation(BaseModel):
     target_type: str
 
 
-class _AskedItem(BaseModel):
+class Item(BaseModel):
     model_config = ConfigDict(extra="forbid")
     kind: Literal["preference", "fact", "none"]
     turn: int
     quote: str
     text: str
-    relations: list[_AskedRelation]
+    relations: list[Relation]
     confidence: Sure
     replaces: list[int]
 
 
-class _Asked(BaseModel):
+class Memories(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    items: list[_AskedItem] = Field(min_length=1)
+    items: list[Item] = Field(min_length=1)
 
 
 def schema(instructions: Instructions) -> dict[str, Any]:
     """The JSON schema of an answer; names and numbers are restricted to those that exist."""
-    asked = _untitled(_Asked.model_json_schema())
-    relation = asked["$defs"]["_AskedRelation"]["properties"]
-    item = asked["$defs"]["_AskedItem"]
+    asked = _untitled(Memories.model_json_schema())
+    relation = asked["$defs"]["Relation"]["properties"]
+    item = asked["$defs"]["Item"]
     if instructions.known:
         item["properties"]["replaces"]["items"]["enum"] = list(range(1, instructions.known + 1))
     else:
@@ -217,7 +217,7 @@ def _candidate(item: object, *, where: str, faults: list[str]) -> Candidate | No
 def _relations(values: list[Any], *, where: str, faults: list[str]) -> Iterator[StatedRelation]:
     for number, value in enumerate(values, start=1):
         try:
-            relation = _Relation.model_validate(value)
+            relation = _StatedRelation.model_validate(value)
         except ValidationError as exc:
             faults.append(f"{where}, relation {number}: {_what(exc)}")
             continue

@@ -105,7 +105,7 @@ class FrameworkExtractor:
         max_items: items of an answer beyond this number are counted as faults, not read.
         max_tokens: longest answer; None leaves it to the endpoint.
         temperature: None leaves it to the endpoint.
-        deadline: seconds that one call may take.
+        timeout: seconds that one call may take.
     """
 
     def __init__(
@@ -116,14 +116,14 @@ class FrameworkExtractor:
         max_items: int = 64,
         max_tokens: int | None = 2_000,
         temperature: float | None = 0.0,
-        deadline: float = 60.0,
+        timeout: float = 60.0,
     ) -> None:
         self._client = client
         self._model = model
         self._max_items = max_items
         self._max_tokens = max_tokens
         self._temperature = temperature
-        self._deadline = deadline
+        self._timeout = timeout
         self._manner = _Manner()
 
     async def extract(self, instructions: Instructions) -> Extraction:
@@ -184,16 +184,16 @@ class FrameworkExtractor:
     async def _call(self, conversation: _Conversation, *, manner: _Manner) -> ChatResponse[Any]:
         messages = conversation.messages(manner=manner)
         options = self._options(conversation.instructions, manner=manner)
-        timeout = asyncio.timeout(self._deadline)
+        limit = asyncio.timeout(self._timeout)
         try:
-            async with timeout:
+            async with limit:
                 return await self._client.get_response(messages, stream=False, options=options)
         # Not broad by carelessness: the client is whatever was plugged in, and whatever it
         # raises means that there is no answer. Nothing else is inside this `try`.
         except Exception as exc:
-            if timeout.expired():
+            if limit.expired():
                 raise DeadlineExceeded(
-                    f"the model did not answer within {self._deadline:g} s"
+                    f"the model did not answer within {self._timeout:g} s"
                 ) from exc
             _translate(exc)
 

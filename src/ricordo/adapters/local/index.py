@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ricordo.adapters.local.likeness import Likeness
 from ricordo.adapters.local.loaded import Loaded
-from ricordo.adapters.local.ranking import Search
+from ricordo.adapters.local.ranking import search
 from ricordo.adapters.local.shelves import Shelves
 from ricordo.errors import SpaceMismatch
 from ricordo.model import Hits, Partition, Scope, Sought, Space
@@ -77,7 +77,7 @@ class LocalIndex:
         shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
 
         def rank() -> Hits:
-            return Search(shelves, sought, at=at).hits(limit=limit)
+            return search(shelves, sought, limit=limit, at=at)
 
         if sum(loaded.size for _, loaded in shelves) * self._space.dimension <= _SCANNED_AT_ONCE:
             return rank()

@@ -1,6 +1,6 @@
 """The inverted list of one partition: which rows hold a term, and how often."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Terms = NDArray[np.uint64]
 RowNumbers = NDArray[np.int32]
 Counts = NDArray[np.uint16]
+Found = tuple[RowNumbers, Counts]
 
 _TAIL = 8_192
 _TAIL_SHARE = 8
@@ -96,31 +97,26 @@ class Postings:
             terms=self.terms, starts=self.starts, rows=self.rows, counts=self.counts, tail=tail
         )
 
-    def find(self, wanted: Sequence[int]) -> list[tuple[RowNumbers, Counts]]:
-        """For each wanted term that occurs: its rows, each once, and its count there."""
+    def find(self, wanted: Iterable[int]) -> dict[int, list[Found]]:
+        """For each wanted term that occurs: its rows and its count in each; a row occurs once."""
         terms = np.array(sorted(set(wanted)), np.uint64)
-        places = np.searchsorted(self.terms, terms)
-        fresh = self._tail_of(terms)
-        found: list[tuple[RowNumbers, Counts]] = []
-        for number, (term, place) in enumerate(zip(terms, places, strict=True)):
-            if place < len(self.terms) and self.terms[place] == term:
-                span = slice(self.starts[place], self.starts[place + 1])
-                found.append((self.rows[span], self.counts[span]))
-            if number in fresh:
-                found.append(fresh[number])
+        found: dict[int, list[Found]] = {}
+        if len(self.terms) and len(terms):
+            places = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+            held = self.terms[places] == terms
+            spans = zip(self.starts[places[held]], self.starts[places[held] + 1], strict=True)
+            for term, (start, end) in zip(terms[held].tolist(), spans, strict=True):
+                found[term] = [(self.rows[start:end], self.counts[start:end])]
+        for term, fresh in self._find_in_tail(terms):
+            found.setdefault(term, []).append(fresh)
         return found
 
-    def _tail_of(self, terms: Terms) -> dict[int, tuple[RowNumbers, Counts]]:
-        """The tail's entries by index into the sorted `terms`."""
+    def _find_in_tail(self, terms: Terms) -> Iterator[tuple[int, Found]]:
         if not len(self.tail) or not len(terms):
-            return {}
+            return
         places = np.minimum(np.searchsorted(terms, self.tail.terms), len(terms) - 1)
         matches = np.flatnonzero(terms[places] == self.tail.terms)
-        numbers = places[matches]
-        return {
-            int(number): (
-                self.tail.rows[matches[numbers == number]],
-                self.tail.counts[matches[numbers == number]],
-            )
-            for number in np.unique(numbers)
-        }
+        matched = self.tail.terms[matches]
+        for term in np.unique(matched):
+            mine = matches[matched == term]
+            yield int(term), (self.tail.rows[mine], self.tail.counts[mine])

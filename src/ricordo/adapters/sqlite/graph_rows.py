@@ -16,10 +16,10 @@ ENTITY = (
 
 RELATION = (
     "select r.row, r.id, s.id, t.id, s.name, t.name, r.type, r.recorded_at, "
-    "(select json_group_array(v.memory_id) from evidence v where v.relation_row = r.row), "
+    "(select group_concat(v.memory_id, char(0)) from evidence v where v.relation_row = r.row), "
     "r.valid_from, r.valid_until, r.closed_at, r.confidence"
 )
-"""Selects what `relation_from` reads, of `relations r` and its ends `s` and `t`."""
+"""Selects what `relation_from` reads, of `relations r` and its ends `s` and `t`; ids hold no NUL."""
 
 ENDS = "join entities s on s.row = r.source_row join entities t on t.row = r.target_row"
 
@@ -53,7 +53,7 @@ def relation_from(
         target_name=target_name,
         type=type_,
         recorded_at=moment(recorded_at),
-        evidence=tuple(json.loads(evidence)),
+        evidence=tuple(evidence.split("\0")),
         valid_from=moment_or_none(valid_from),
         valid_until=moment_or_none(valid_until),
         closed_at=moment_or_none(closed_at),

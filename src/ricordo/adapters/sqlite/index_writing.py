@@ -16,30 +16,35 @@ LISTED_REMOVALS = 4_096
 class IndexWriting(IndexReading):
     """Keeps partitions and their indexed rows."""
 
-    def _partition(self, partition: Partition) -> int:
-        """The partition's number, given now if it had none."""
-        number = self._owned(partition.scope)
-        key = (number, partition.kind.value, partition.agent or "")
+    def _known(self, partition: Partition) -> tuple[int | None, tuple[Any, ...] | None]:
+        """The partition's number and space, each None where it has none yet."""
         found = self._row(
-            "select id from partitions where scope_id = ? and kind = ? and agent = ?", *key
-        )
-        if found:
-            return found[0]
-        return self._insert("insert into partitions (scope_id, kind, agent) values (?, ?, ?)", *key)
-
-    def _check_space(self, partition: Partition, indexed: Indexed, space: Space | None) -> None:
-        """Raise unless the row fits its space, and its space the partition's."""
-        if space is None:
-            raise Invalid("an indexed row needs the space that it was made in")
-        self._check_row(indexed, space)
-        known = self._row(
-            "select s.model, s.dimension, s.transform, s.words from partitions p "
-            "join spaces s on s.id = p.space_id "
+            "select p.id, s.model, s.dimension, s.transform, s.words from partitions p "
+            "left join spaces s on s.id = p.space_id "
             "where p.scope_id = ? and p.kind = ? and p.agent = ?",
             self._number(partition.scope),
             partition.kind.value,
             partition.agent or "",
         )
+        if found is None:
+            return None, None
+        return found[0], None if found[1] is None else found[1:]
+
+    def _add_partition(self, partition: Partition) -> int:
+        return self._insert(
+            "insert into partitions (scope_id, kind, agent) values (?, ?, ?)",
+            self._owned(partition.scope),
+            partition.kind.value,
+            partition.agent or "",
+        )
+
+    def _check_space(
+        self, indexed: Indexed, space: Space | None, known: tuple[Any, ...] | None
+    ) -> None:
+        """Raise unless the row fits its space, and its space the partition's."""
+        if space is None:
+            raise Invalid("an indexed row needs the space that it was made in")
+        self._check_row(indexed, space)
         asked = (space.model, space.dimension, space.transform, space.words)
         if known is not None and known != asked:
             raise SpaceMismatch(
@@ -57,15 +62,16 @@ class IndexWriting(IndexReading):
 
     def _space_number(self, space: Space) -> int:
         key = (space.model, space.dimension, space.transform, space.words)
-        self._change(
-            "insert or ignore into spaces (model, dimension, transform, words) values (?, ?, ?, ?)",
-            *key,
-        )
-        return self._row(
+        found = self._row(
             "select id from spaces "
             "where model = ? and dimension = ? and transform = ? and words = ?",
             *key,
-        )[0]
+        )
+        if found:
+            return found[0]
+        return self._insert(
+            "insert into spaces (model, dimension, transform, words) values (?, ?, ?, ?)", *key
+        )
 
     def _grow(self, partition_number: int, *, by: int = 0) -> int:
         """The partition's next generation, noting how many more rows are visible in it."""
@@ -83,14 +89,17 @@ class IndexWriting(IndexReading):
         indexed, space = entry
         self._unindex([row])
         space_number = self._space_number(space)
-        visible = memory.status in VISIBLE
+        visible = int(memory.status in VISIBLE)
         self._change(
-            "update partitions set space_id = ?, next_place = next_place + 1 where id = ?",
+            "update partitions set space_id = ?, next_place = next_place + 1, "
+            "generation = generation + 1, size = size + ? where id = ?",
             space_number,
+            visible,
             partition,
         )
-        generation = self._grow(partition, by=int(visible))
-        place = self._row("select next_place - 1 from partitions where id = ?", partition)[0]
+        place, generation = self._row(
+            "select next_place - 1, generation from partitions where id = ?", partition
+        )
         self._change(
             "insert into memory_index (place, memory_row, memory_id, scope_id, partition_id, "
             "space_id, generation, visible, valid_from, valid_until, length, vector, terms, counts)"
@@ -102,7 +111,7 @@ class IndexWriting(IndexReading):
             partition,
             space_number,
             generation,
-            int(visible),
+            visible,
             *span(memory),
             indexed.length,
             indexed.vector,

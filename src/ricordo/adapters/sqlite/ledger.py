@@ -82,7 +82,7 @@ class SqliteLedger:
             ForeignFile, WrongSchema, Corrupt: the file is not a sound ledger of this version.
             Unavailable: it may not be written, or the disk is full.
         """
-        file = Path(path)
+        file = Path(path).absolute()
 
         def open_it() -> Self:
             history = tuple(steps) or migrations()
@@ -174,6 +174,12 @@ class SqliteLedger:
         """See `ricordo.ports.Queue`."""
         return await self._readers.submit(
             lambda connection: queue.dead_letters(connection, scope=scope, limit=limit)
+        )
+
+    async def waiting(self, *, scope: Scope, limit: int) -> list[Turn]:
+        """See `ricordo.ports.Queue`."""
+        return await self._readers.submit(
+            lambda connection: queue.waiting(connection, scope=scope, limit=limit)
         )
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:

@@ -38,12 +38,14 @@ class MemoryWriting(MemoryReading, IndexWriting):
             memory.id,
         )
         self._check_version(memory, None if old is None else old[1])
-        self._check_digest(memory)
+        partition, known_space = self._known(memory.partition)
+        self._check_digest(memory, partition)
         if indexed is not None:
-            self._check_space(memory.partition, indexed, space)
+            self._check_space(indexed, space, known_space)
         if old is None:
             refuse_erased(self._connection, memory.scope, memory.recorded_at, secret=self._secret)
-        partition = self._partition(memory.partition)
+        if partition is None:
+            partition = self._add_partition(memory.partition)
         row = self._put_row(memory, partition, old)
         self._put_origins(memory, row)
         if indexed is not None and space is not None:
@@ -93,20 +95,16 @@ class MemoryWriting(MemoryReading, IndexWriting):
             "next; read it again"
         )
 
-    def _check_digest(self, memory: Memory) -> None:
+    def _check_digest(self, memory: Memory, partition: int | None) -> None:
         """Two of one text would count, and be found, twice."""
-        if memory.status not in _UNIQUE:
+        if memory.status not in _UNIQUE or partition is None:
             return
-        partition = memory.partition
         twin = self._row(
-            "select m.id from memories m where m.digest = ? and m.id <> ? "
-            "and m.status in ('active', 'proposed', 'rejected') and m.partition_id = "
-            "(select id from partitions where scope_id = ? and kind = ? and agent = ?)",
+            "select id from memories where partition_id = ? and digest = ? and id <> ? "
+            "and status in ('active', 'proposed', 'rejected')",
+            partition,
             memory.digest,
             memory.id,
-            self._number(memory.scope),
-            partition.kind.value,
-            partition.agent or "",
         )
         if twin is not None:
             raise Conflict(f"memory {twin[0]} says the same in the same partition already")

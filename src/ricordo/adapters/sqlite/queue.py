@@ -202,6 +202,17 @@ def dead_letters(
     ]
 
 
+def waiting(connection: sqlite3.Connection, *, scope: Scope, limit: int) -> list[Turn]:
+    """Turns of the scope that are not memory yet, oldest first."""
+    found = connection.execute(
+        f"select {_JOB} from queue q where q.scope_id = ? and q.sort = 'turn' "
+        "and q.state in ('waiting', 'leased') order by q.id limit ?",
+        (find_scope(connection, scope), limit),
+    )
+    works = [_job(row, scope).work for row in found]
+    return [work for work in works if isinstance(work, Turn)]
+
+
 def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) -> None:
     """Queue a parked job again."""
     where, values = _within(connection, scope)

@@ -63,13 +63,14 @@ class Session:
         """The scope's number, `NOWHERE` while it holds nothing. Raises `Denied` for another one."""
         if self._ended:
             raise Invalid("this transaction has ended; open a new one")
+        number = self._numbers.get(scope)
+        if number is not None:
+            return number
         if scope not in self._scopes:
             raise Denied("this transaction was not opened for that scope")
-        number = self._numbers.get(scope)
-        if number is None:
-            number = find_scope(self._connection, scope)
-            if number != NOWHERE:
-                self._numbers[scope] = number
+        number = find_scope(self._connection, scope)
+        if number != NOWHERE:
+            self._numbers[scope] = number
         return number
 
     def _owned(self, scope: Scope) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ricordo.adapters.sqlite.faults import translated
@@ -26,6 +27,10 @@ GROUP_SIZE = 256
 
 GROUP_SECONDS = 0.05
 """A group that has worked for so long is committed, so that the first callers do not wait on."""
+
+
+LOG_BYTES = 4 * 1024 * 1024
+"""A longer log is moved into the file."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,13 +47,14 @@ class Writer:
 
     Args:
         connection: open in autocommit mode; used by the writer's thread only, from now on.
-        name: of the ledger, for messages.
+        name: path of the ledger.
         patience: seconds to wait while another process is writing.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, name: str, patience: float) -> None:
         self._connection = connection
         self._name = name
+        self._log = Path(f"{name}-wal")
         self._patience = patience
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ricordo-write")
         self._lock = threading.Lock()
@@ -105,6 +111,14 @@ class Writer:
             self.commits += 1
             self.jobs += len(done)
             _answer(done)
+            self._shorten_log()
+
+    def _shorten_log(self) -> None:
+        """Move a long log into the file. If that fails now, the log still has everything, and the
+        next commit tries again."""
+        with suppress(OSError, sqlite3.OperationalError):
+            if self._log.stat().st_size > LOG_BYTES:
+                self._connection.execute("pragma wal_checkpoint(passive)")
 
     def _next(self) -> _Job | None:
         with self._lock:

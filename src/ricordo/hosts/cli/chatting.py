@@ -1,7 +1,7 @@
 """`chat`: a conversation with memory, against any OpenAI-compatible endpoint."""
 
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +13,6 @@ from ricordo.hosts.cli.finding import show_recollection
 from ricordo.hosts.cli.given import Kit
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.lines import typed_lines
-from ricordo.hosts.cli.options import PERSON
 from ricordo.hosts.cli.reading import read_ids
 from ricordo.hosts.cli.screen import safe
 from ricordo.model import Listing, Recollection, Status, check_id
@@ -29,7 +28,7 @@ _INSTRUCTIONS = (
 
 
 @command(
-    takes=PERSON,
+    takes=("db", "tenant", "user", "agent", "config", "verbose"),
     example="ricordo chat --user alice --agent helper --base-url http://localhost:11434/v1 "
     "--model qwen2.5:7b",
 )
@@ -62,6 +61,8 @@ async def chat(
         principal = await here.principal_everywhere(memory, namespaces=named)
         talk = _Talk(here, memory)
         kit = companion(memory, settings, principal=principal, on_recall=talk.recalled)
+        with suppress(Unavailable):
+            await memory.services.embedder.question(name)  # loads the model before it is needed
         here.screen.remark(f"{name} at {url or 'OpenAI'}; {_HELP}")
         await talk.run(kit)
         if (await memory.ledger.backlog(scope=user_scope(principal))).waiting:

@@ -1,10 +1,12 @@
 """`recall` and `explore`: what is remembered, by question and by relation."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ricordo.access import organization_scope, readable, user_scope
+from ricordo.errors import Unavailable
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE, PERSON, PLACE
@@ -22,6 +24,9 @@ from ricordo.model import (
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.ports import Walk
+
+
+_PATIENCE = 5.0
 
 
 @command(
@@ -61,8 +66,8 @@ async def recall(
 ) -> None:
     """Recall what helps with a question, in the user's and the organization's memory.
 
-    Only what was remembered through this agent is seen of the user's preferences. A first question
-    loads the model and the index; the deadline counts from then on.
+    Only what was remembered through this agent is seen of the user's preferences. A person waits
+    up to five seconds for a complete answer; give --deadline for an agent's haste.
     """
     asked = read_text(question, what="question")
     then = read_time(as_of, option="--as-of")
@@ -71,13 +76,16 @@ async def recall(
         raise typer.BadParameter("--only is user or organization")
     settings = here.settings
     async with here.memory() as memory:
+        # The model is loaded before the clock runs, as it is in a program that asks twice.
+        with suppress(Unavailable):
+            await memory.services.embedder.question(asked)
         found = await memory.recall(
             asked,
             principal=await here.principal_everywhere(memory, namespaces=names),
             agent=here.agent,
             limit=settings.recall_limit if limit is None else limit,
             tokens=settings.recall_tokens if tokens is None else tokens,
-            deadline=settings.recall_deadline if deadline is None else deadline,
+            deadline=max(settings.recall_deadline, _PATIENCE) if deadline is None else deadline,
             hops=settings.recall_hops if hops is None else hops,
             as_of=then,
             user=only != "organization",

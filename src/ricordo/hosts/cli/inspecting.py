@@ -49,7 +49,7 @@ async def stats(
         return
     here.screen.line("whole file" if scope is None else str(scope), style="bold")
     rows = [*counts_view(counts).items(), *waits.items()]
-    here.screen.table(("what", "count"), [(name, str(v)) for name, v in rows if v is not None])
+    here.screen.table(("what", "count"), [(name, str(count)) for name, count in rows if count])
 
 
 @command(takes=PERSON, example="ricordo doctor")
@@ -91,4 +91,4 @@ def _show(here: Here, check: "Check") -> None:
     if check.problem is not None:
         here.screen.line(f"✗ {check.name}: {check.problem}", style="bold red")
     else:
-        here.screen.line(f"✓ {check.name}: {check.detail}")
+        here.screen.line(f"✓ {check.name}" + (f": {check.detail}" if check.detail else ""))

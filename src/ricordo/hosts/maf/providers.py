@@ -211,11 +211,11 @@ class RicordoProvider(ContextProvider):
             at=run.at,
             said=said,
         )
-        self._offer_model(agent)
         async with asyncio.timeout(PATIENCE):
             await self._memory.user(run.principal, agent=run.agent).observe(turn)
         answer = context.response.messages if context.response is not None else ()
         state["heard"] = marks_of([*fresh, *answer], heard=heard)
+        self._offer_model(agent)
 
     async def _recall(self, run: Run, question: str) -> Recollection:
         """What is found in time; an empty recollection, marked as degraded, when memory fails."""
@@ -304,8 +304,12 @@ class RicordoProvider(ContextProvider):
         """Lend the agent's own chat client for extraction, where no model is configured."""
         client = getattr(agent, "client", None)
         make = self._memory.make_extractor
-        if client is not None and make is not None and not self._memory.intake.ready:
+        if client is None or make is None or self._memory.intake.ready:
+            return
+        try:
             self._memory.intake.use(make(client))
+        except Exception as error:  # noqa: BLE001 - the turn is queued, and waits for a model
+            logger.warning("the agent's client cannot extract (%s)", type(error).__name__)
 
 
 class UserMemoryProvider(RicordoProvider):

@@ -1,0 +1,58 @@
+"""The command line, wired: what each command opens, and what an agent of `chat` is made of."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from ricordo.hosts.cli import main
+from ricordo.hosts.cli.given import Kit
+from ricordo.memory.engine import Ricordo
+from ricordo.model import Principal, Recollection
+from ricordo.settings import Settings
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code. Engines are imported when a command opens them."""
+    return main(argv, opener=opened, demo=demo, companion=companion)
+
+
+def opened(settings: Settings, /) -> AbstractAsyncContextManager[Ricordo]:
+    """The memory that the settings describe."""
+    from ricordo.wiring.opening import open_memory
+
+    return open_memory(settings=settings)
+
+
+def companion(
+    memory: Ricordo,
+    settings: Settings,
+    /,
+    *,
+    principal: Principal,
+    on_recall: Callable[[Recollection], None],
+) -> Kit:
+    """The parts of an agent that talks to the endpoint in the settings and has this memory."""
+    from agent_framework import InMemoryHistoryProvider
+
+    from ricordo.hosts.maf import RicordoProvider, new_session
+    from ricordo.wiring.models import make_chat_client
+
+    provider = RicordoProvider(
+        memory,
+        agent_name=settings.agent,
+        deadline=settings.recall_deadline,
+        limit=settings.recall_limit,
+        tokens=settings.recall_tokens,
+        on_recall=on_recall,
+    )
+    return Kit(
+        client=make_chat_client(settings),
+        providers=[InMemoryHistoryProvider(), provider],
+        session=new_session(principal=principal),
+    )
+
+
+async def demo(as_json: bool, /) -> int:
+    """Play the demonstration."""
+    from ricordo.hosts.demo import play
+
+    return await play(as_json=as_json)
