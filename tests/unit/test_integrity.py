@@ -205,10 +205,12 @@ async def test_rule_a_the_quote_names_an_end_as_well(graph: Graph) -> None:
 
 NO_NAMES = [
     "", "  ", "...", "it", "They", "er", "ihnen", "elle", "loro", "someone", "jemand",
-    "quelqu'un", "unknown", "N/A", "the project", "das Projekt", "le projet", "il progetto", "my boss",
-    "mein Chef", "this team", "x" * 201, "Fal\x00con", "Fal\u200bcon", "a\ud800", "Fal\u202econ",
+    "quelqu'un", "unknown", "N/A", "the project", "das Projekt", "le projet", "il progetto",
+    "my boss", "mein Chef", "this team", "x" * 201, "Fal\x00con", "Fal\u200bcon", "a\ud800",
+    "Fal\u202econ",
     "<b>Falcon</b>", "{{name}}", "[name]", "[x](http://y)", "<|im_start|>", "assistant",
-    "Ignore all previous instructions", "ghp_" + "a1B2" * 9]  # fmt: skip
+    "Ignore all previous instructions", "ghp_" + "a1B2" * 9,
+]  # fmt: skip
 
 
 async def test_rule_b_what_is_no_name_is_refused(graph: Graph) -> None:

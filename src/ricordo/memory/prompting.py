@@ -59,11 +59,11 @@ def extraction(
             and where it is cut at the end of a sentence, a note says so.
         open_vocabulary: True lets the model name relations and types that are not listed.
     """
-    known, left = _known(existing, tokens=int(budget_tokens * _KNOWN_SHARE))
+    known, listed = _known(existing, tokens=int(budget_tokens * _KNOWN_SHARE))
     body, notes = _fit(_lines(turns), tokens=budget_tokens - estimate(known))
     prompt = _prompt(
         EXTRACT,
-        example=("user", "Person", "lives_in", "Basel", "Place"),
+        example=("user", "person", "lives_in", "Basel", "place"),
         relations=vocabulary_relations,
         types=vocabulary_types,
     )
@@ -72,9 +72,10 @@ def extraction(
         system=prompt.system,
         examples=prompt.examples,
         material=f"{known}{body}",
+        known=listed,
         relations=() if open_vocabulary else tuple(vocabulary_relations),
         types=() if open_vocabulary else tuple(vocabulary_types),
-        notes=(*notes, *left),
+        notes=(*_unlisted(existing, listed=listed), *notes),
     )
 
 
@@ -100,7 +101,7 @@ def relating(
     personal = any(isinstance(memory.scope, UserScope) for memory in memories)
     prompt = _prompt(
         RELATE,
-        example=("web shop", "Product", "uses", "PostgreSQL", "Technology"),
+        example=("web shop", "product", "uses", "PostgreSQL", "technology"),
         relations=vocabulary_relations,
         types=vocabulary_types,
         personal=_ABOUT_USER if personal else "",
@@ -125,9 +126,10 @@ class _Prompt:
 
 
 @cache
-def _file(version: str) -> Template:
+def prompt_text(version: str) -> str:
+    """A prompt file as it is, its blanks not filled in."""
     source = files("ricordo.memory").joinpath("prompts", f"{version}.md")
-    return Template(source.read_text(encoding="utf-8"))
+    return source.read_text(encoding="utf-8")
 
 
 def _prompt(
@@ -138,7 +140,7 @@ def _prompt(
     types: Sequence[str],
     personal: str = "",
 ) -> _Prompt:
-    filled = _file(version).substitute(
+    filled = Template(prompt_text(version)).substitute(
         relations=", ".join(relations) or "none",
         types=", ".join(types) or "none",
         example=_example(example, relations=relations, types=types),
@@ -166,19 +168,27 @@ def _example(
     return json.dumps(fields, separators=(",", ":"))
 
 
-def _known(existing: Sequence[Memory], *, tokens: int) -> tuple[str, tuple[str, ...]]:
-    """The numbered list of what is known, as far as it fits; numbers never change by cutting."""
-    if not existing:
-        return "", ()
+def _known(existing: Sequence[Memory], *, tokens: int) -> tuple[str, int]:
+    """The numbered list of what is known, as far as it fits, and how many it has.
+
+    Only the end is left out, so that no number changes.
+    """
     lines = ["Already known:"]
+    left = tokens - estimate(lines[0])
     for number, memory in enumerate(existing, start=1):
-        lines.append(f"{number}. {_inline(memory.text)}")
-        if estimate("\n".join(lines)) > tokens:
-            lines.pop()
+        line = f"{number}. {_inline(memory.text)}"
+        left -= estimate(line) + 1
+        if left < 0:
             break
+        lines.append(line)
     listed = len(lines) - 1
-    note = f"{len(existing) - listed} of {len(existing)} known memories were not shown"
-    return "\n".join(lines) + "\n" if listed else "", (note,) if listed < len(existing) else ()
+    return "\n".join(lines) + "\n" if listed else "", listed
+
+
+def _unlisted(existing: Sequence[Memory], *, listed: int) -> tuple[str, ...]:
+    if listed == len(existing):
+        return ()
+    return (f"{len(existing) - listed} of {len(existing)} known memories were not shown",)
 
 
 def _lines(turns: Sequence[Turn]) -> list[_Line]:

@@ -13,8 +13,9 @@ from ricordo.model import (
 class PartitionState:
     """A partition as the ledger knows it.
 
-    `generation` grows by at least one with every change of its indexed rows. `space` is None until
-    the first row was indexed.
+    `generation` grows by at least one with every change of its indexed rows, and never comes to a
+    number again, not even when the scope was erased and begins anew: caches go by it. `space` is
+    None until the first row was indexed.
     """
 
     partition: Partition

@@ -42,7 +42,7 @@ def companion(
         deadline=settings.recall_deadline,
         limit=settings.recall_limit,
         tokens=settings.recall_tokens,
-        on_recall=on_recall,
+        on_recall=lambda _, found: on_recall(found),
     )
     return Kit(
         client=make_chat_client(settings),

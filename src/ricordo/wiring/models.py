@@ -1,6 +1,7 @@
 """The models that settings name: of meaning, and of language."""
 
 from contextlib import AsyncExitStack
+from typing import Any, cast
 
 from ricordo.errors import Invalid
 from ricordo.ports import Embedder, Extractor
@@ -41,7 +42,8 @@ def make_extractor(settings: Settings, *, client: object | None = None) -> Extra
     client = make_chat_client(settings) if client is None else client
     if not isinstance(client, SupportsChatGetResponse):
         raise Invalid(f"{type(client).__name__} is no chat client of the Agent Framework")
-    return FrameworkExtractor(client, model=settings.model, timeout=settings.model_timeout)
+    chat = cast("SupportsChatGetResponse[Any]", client)
+    return FrameworkExtractor(chat, model=settings.model, timeout=settings.model_timeout)
 
 
 def make_chat_client(settings: Settings) -> object:

@@ -1,7 +1,7 @@
 """Opens a memory: engines from settings, closed again by whoever opened it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,7 +37,7 @@ async def open_memory(
     embedder: Embedder | None = None,
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
-) -> AsyncIterator[Ricordo]:
+) -> AsyncGenerator[Ricordo]:
     """Open a memory in one file; everything is closed at the end of the ``async with``.
 
     Args:
@@ -133,7 +133,7 @@ def _pace(settings: Settings) -> Pace:
 
 
 @asynccontextmanager
-async def _background(memory: Ricordo) -> AsyncIterator[None]:
+async def _background(memory: Ricordo) -> AsyncGenerator[None]:
     """Run the worker for as long as the memory is open; its failure is not swallowed."""
     task = asyncio.create_task(memory.run(), name="ricordo")
     try:

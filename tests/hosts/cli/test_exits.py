@@ -1,4 +1,4 @@
-"""Exit codes and errors: one table, total over the error tree; no traceback for a user's mistake."""
+"""Exit codes: one table, total over the error tree; no traceback for a user's mistake."""
 
 import json
 from collections.abc import Iterator

@@ -15,6 +15,9 @@ from tests.support.fake_model import FakeModel, Reply, Request
 from tests.support.opening import opened
 from tests.support.talking import answer, item
 
+CALM = 10.0
+"""A deadline for tests that are not about deadlines."""
+
 
 class Mind:
     """What the fake model knows: what to say, and what to extract from which words.

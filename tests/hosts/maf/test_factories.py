@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_framework import AgentSession, ContextProvider
+from agent_framework import AgentSession, ContextProvider, Message
 from agent_framework.openai import OpenAIChatCompletionClient
 
 from ricordo.errors import Denied
@@ -22,7 +22,7 @@ from ricordo.hosts.maf import (
     make_ricordo_context_provider,
     new_session,
 )
-from tests.hosts.maf.conftest import Mind, agent_of, chats
+from tests.hosts.maf.conftest import CALM, Mind, agent_of, chats
 from tests.support.fake_model import FakeModel, Reply, Request
 from tests.support.mem0_local import close_mem0, local_mem0, mem0_config, remembers
 from tests.support.opening import opened, person
@@ -40,7 +40,7 @@ async def ricordo(model: FakeModel, path: Path) -> AsyncIterator[Any]:
         async def settle() -> None:
             await memory.intake.drain()
 
-        yield make_ricordo_context_provider(memory), settle
+        yield make_ricordo_context_provider(memory, deadline=CALM), settle
 
 
 @asynccontextmanager
@@ -176,12 +176,35 @@ async def test_mem0_can_be_made_from_a_configuration(
         pass  # sets the folder that mem0 keeps its own files in
     providers = make_mem0_context_provider(config=mem0_config(model, tmp_path / "other"))
     session = new_session(principal=ALICE)
-    inner = await providers[-1]._choose("acme:alice")
+    guarded: Any = providers[-1]
+    inner = await guarded._choose("acme:alice")
     try:
         assert (inner.user_id, inner.search_user_id) == ("acme:alice", "acme:alice")
         await agent_of(client, *providers).run(SAID, session=session)
     finally:
+        await guarded.close()
         close_mem0(inner.mem0_client)
+    assert inner.mem0_client.db is None
+
+
+async def test_no_memory_learns_what_was_injected_or_returned(
+    backend: tuple[list[ContextProvider], Callable[[], Any]],
+    client: OpenAIChatCompletionClient,
+    model: FakeModel,
+) -> None:
+    """No feedback loop, whichever memory is plugged in: promise 8."""
+    providers, settle = backend
+    agent = agent_of(client, *providers)
+    injected = {"_attribution": {"source_id": "another"}}
+    messages = [
+        Message("user", [SAID], additional_properties=injected),
+        Message("user", ["hello"]),
+    ]
+    await agent.run(messages, session=new_session(principal=ALICE))
+    await settle()
+    asked = [r for r in model.requests if r not in conversation(model)]
+    assert asked
+    assert not any(SAID in request.last_user_text for request in asked)
 
 
 async def test_mem0_of_another_agent_called_as_a_tool_learns_nothing(

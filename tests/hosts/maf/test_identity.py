@@ -75,10 +75,11 @@ def test_an_identity_that_is_no_mapping_is_denied() -> None:
 
 
 def test_grants_can_be_renewed_and_a_session_cannot_change_hands() -> None:
-    session = new_session("t1", principal=ALICE)
+    session = new_session("t1", principal=ALICE, display_id="d1")
     fewer = Principal(tenant="acme", user="alice")
     identify(session, principal=fewer)
     assert principal_of(session) == fewer
+    assert place_of(session).display_id == "d1"
     for other in (
         Principal(tenant="acme", user="bob"),
         Principal(tenant="other", user="alice"),

@@ -10,7 +10,7 @@ from agent_framework.orchestrations import HandoffBuilder, SequentialBuilder
 from ricordo import Ricordo
 from ricordo.errors import Denied
 from ricordo.hosts.maf import RicordoProvider, make_ricordo_context_provider, new_session
-from tests.hosts.maf.conftest import Mind, agent_of, chats, extractions, users_lines
+from tests.hosts.maf.conftest import CALM, Mind, agent_of, chats, extractions, users_lines
 from tests.support.fake_model import Call, FakeModel, Reply, Request, scripted
 from tests.support.opening import person
 
@@ -37,11 +37,11 @@ async def test_an_agent_as_a_tool_acts_for_the_person_and_learns_nothing_from_th
 ) -> None:
     """Promise 8: what a model writes to another agent is not said by the person."""
     await memory.user(ALICE).remember("Works on Project Falcon")
-    child = agent_of(client, RicordoProvider(memory), name="child")
+    child = agent_of(client, RicordoProvider(memory, deadline=CALM), name="child")
     parent = Agent(
         client=client,
         name="parent",
-        context_providers=[RicordoProvider(memory)],
+        context_providers=[RicordoProvider(memory, deadline=CALM)],
         tools=[child.as_tool(propagate_session=propagate)],
     )
     mind.says = delegates
@@ -63,11 +63,11 @@ async def test_an_agent_as_a_tool_acts_for_the_person_and_learns_nothing_from_th
 async def test_a_run_after_a_tool_is_nobodys_inner_run(
     memory: Ricordo, client: OpenAIChatCompletionClient, mind: Mind
 ) -> None:
-    child = agent_of(client, RicordoProvider(memory), name="child")
+    child = agent_of(client, RicordoProvider(memory, deadline=CALM), name="child")
     parent = Agent(
         client=client,
         name="parent",
-        context_providers=[RicordoProvider(memory)],
+        context_providers=[RicordoProvider(memory, deadline=CALM)],
         tools=[child.as_tool()],
     )
     mind.says = delegates
@@ -84,14 +84,17 @@ async def test_an_inner_agent_with_an_identity_of_its_own_keeps_it(
     memory: Ricordo, client: OpenAIChatCompletionClient, model: FakeModel, mind: Mind
 ) -> None:
     await memory.user(BOB).remember("Bob works on Falcon")
-    inner = agent_of(client, RicordoProvider(memory), name="inner")
+    inner = agent_of(client, RicordoProvider(memory, deadline=CALM), name="inner")
 
     async def child(task: str) -> str:
         """Ask for Bob."""
         return (await inner.run(task, session=new_session(principal=BOB))).text
 
     parent = Agent(
-        client=client, name="parent", context_providers=[RicordoProvider(memory)], tools=[child]
+        client=client,
+        name="parent",
+        context_providers=[RicordoProvider(memory, deadline=CALM)],
+        tools=[child],
     )
     mind.says = delegates
     await parent.run("hello", session=new_session(principal=ALICE))
@@ -118,7 +121,7 @@ async def test_a_hand_off_remembers_for_the_person_of_the_conversation(
 ) -> None:
     await memory.user(ALICE).remember("Works on Project Falcon")
     conversation = new_session("talk", principal=ALICE, display_id="d1")
-    provider = RicordoProvider(memory)
+    provider = RicordoProvider(memory, deadline=CALM)
     mind.says = scripted(Reply(calls=[Call(name="handoff_to_expert")]), "The expert is here.")
     await hand_off(client, provider.within(conversation)).run("I like concise examples on Falcon")
     assert len(chats(model)) == 2
@@ -135,15 +138,15 @@ async def test_a_hand_off_without_a_conversation_is_denied(
     memory: Ricordo, client: OpenAIChatCompletionClient
 ) -> None:
     with pytest.raises(Denied):
-        RicordoProvider(memory).within(AgentSession())
+        RicordoProvider(memory, deadline=CALM).within(AgentSession())
     with pytest.raises(Denied):
-        await hand_off(client, RicordoProvider(memory)).run("hello")
+        await hand_off(client, RicordoProvider(memory, deadline=CALM)).run("hello")
 
 
 async def test_agents_of_a_workflow_share_the_person_and_hear_each_word_once(
     memory: Ricordo, client: OpenAIChatCompletionClient, model: FakeModel
 ) -> None:
-    provider = RicordoProvider(memory)
+    provider = RicordoProvider(memory, deadline=CALM)
     executors = [
         AgentExecutor(
             agent_of(client, provider, name=name), session=new_session("talk", principal=ALICE)
@@ -172,10 +175,12 @@ async def test_a_workflow_as_an_agent_injects_once_and_never_learns_what_was_inj
 ) -> None:
     await memory.user(ALICE).remember("I like concise examples")
     conversation = new_session("talk", principal=ALICE)
-    provider = RicordoProvider(memory)
+    provider = RicordoProvider(memory, deadline=CALM)
     inner = agent_of(client, provider.within(conversation), name="inner")
     workflow = SequentialBuilder(participants=[inner]).build()
-    agent = workflow.as_agent(name="outer", context_providers=make_ricordo_context_provider(memory))
+    agent = workflow.as_agent(
+        name="outer", context_providers=make_ricordo_context_provider(memory, deadline=CALM)
+    )
     for text in ("I work on Project Falcon", "concise examples?"):
         if streamed:
             async for _ in agent.run(text, session=conversation, stream=True):

@@ -11,7 +11,7 @@ from ricordo.hosts.maf import OrganizationMemoryProvider, RicordoProvider, new_s
 from ricordo.hosts.maf.identity import Place
 from ricordo.hosts.maf.nesting import Run
 from ricordo.hosts.maf.tools import organization_tools, user_tools
-from tests.hosts.maf.conftest import Mind, agent_of, chats
+from tests.hosts.maf.conftest import CALM, Mind, agent_of, chats
 from tests.support.fake_model import Call, FakeModel, Reply, scripted
 from tests.support.opening import Clock, person
 
@@ -26,8 +26,8 @@ def run_of(principal: Principal, *, agent: str = "coder") -> Run:
 
 def tools_of(memory: Ricordo, principal: Principal, **more: Any) -> dict[str, FunctionTool]:
     run = run_of(principal, **more)
-    tools = user_tools(memory, run, approve_writes=False)
-    tools += organization_tools(memory, run, namespaces=None)
+    tools = user_tools(memory, run, deadline=CALM, approve_writes=False)
+    tools += organization_tools(memory, run, deadline=CALM, namespaces=None)
     return {tool.name: tool for tool in tools}
 
 
@@ -105,7 +105,9 @@ async def test_where_several_departments_may_be_written_the_model_names_one_of_t
 
 
 async def test_writes_can_be_made_to_need_approval(memory: Ricordo) -> None:
-    tools = {t.name: t for t in user_tools(memory, run_of(ALICE), approve_writes=True)}
+    tools = {
+        t.name: t for t in user_tools(memory, run_of(ALICE), deadline=CALM, approve_writes=True)
+    }
     assert tools["search_memory"].approval_mode == "never_require"
     assert tools["remember"].approval_mode == "always_require"
     assert tools["forget_memory"].approval_mode == "always_require"
@@ -116,7 +118,7 @@ async def test_an_agent_uses_the_tools_for_the_person_it_serves(
 ) -> None:
     call = Call(name="remember", arguments={"text": "Likes tea", "kind": "fact"})
     mind.says = scripted(Reply(calls=[call]), "Noted.", "Hello.")
-    agent = agent_of(client, RicordoProvider(memory, tools=True))
+    agent = agent_of(client, RicordoProvider(memory, deadline=CALM, tools=True))
     answer = await agent.run("Remember that I like tea", session=new_session(principal=ALICE))
     assert answer.text == "Noted."
     assert [m.text for m in (await memory.user(ALICE).list()).memories] == ["Likes tea"]
@@ -130,7 +132,7 @@ async def test_documenting_waits_for_a_persons_approval(
 ) -> None:
     call = Call(name="document", arguments={"text": "Falcon uses microservices"})
     mind.says = scripted(Reply(calls=[call]), "Documented.")
-    agent = agent_of(client, OrganizationMemoryProvider(memory, tools=True))
+    agent = agent_of(client, OrganizationMemoryProvider(memory, deadline=CALM, tools=True))
     session = new_session(principal=CAROL)
     first = await agent.run("Write that down", session=session)
     [request] = first.user_input_requests

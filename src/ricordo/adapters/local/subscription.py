@@ -79,9 +79,9 @@ class Subscription:
         self._leave(self)
         self._read.clear()
         self._bell.ring()
-        self._placing.cancel()
         await asyncio.wait([self._placing])
-        await self._store()
+        if self._placing.exception() is None:
+            await self._store()
 
     def _next_read(self) -> Event | None:
         while self._read:

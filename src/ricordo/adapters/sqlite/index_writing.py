@@ -31,8 +31,11 @@ class IndexWriting(IndexReading):
         return found[0], None if found[1] is None else found[1:]
 
     def _add_partition(self, partition: Partition) -> int:
+        # Begun above every number that an erased partition of this name can have reached.
         return self._insert(
-            "insert into partitions (scope_id, kind, agent) values (?, ?, ?)",
+            "insert into partitions (scope_id, kind, agent, generation, listed_since) "
+            f"select ?, ?, ?, first, first from (select {PLACES} * (coalesce(max(seq), 0) + 1) "
+            "as first from sqlite_sequence where name = 'partitions')",
             self._owned(partition.scope),
             partition.kind.value,
             partition.agent or "",

@@ -55,8 +55,8 @@ def fold(word: str) -> str:
 def spellings(word: str) -> tuple[str, ...]:
     """The folded forms of a lower-case `word`: plain first, then as German spells its umlauts.
 
-    ``müller`` is both ``muller`` and ``mueller``, and ``mueller`` is ``muller`` too; short words
-    are left alone, so that ``poet`` is no ``pot``.
+    ``müller`` is both ``muller`` and ``mueller``, and ``mueller`` is ``muller`` too; in short
+    words two vowels are mostly just that, and are left alone.
     """
     plain = fold(word)
     forms = [plain]

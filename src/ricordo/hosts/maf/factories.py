@@ -80,6 +80,7 @@ def make_mem0_context_provider(
         client: an `AsyncMemory` or `AsyncMemoryClient` of yours; you close it.
         config: of mem0's `AsyncMemory.from_config`, instead of a client.
         api_key: of mem0's hosted service, instead of a client. It is tried at the first run.
+            What `config` or `api_key` open is closed by ``await providers[-1].close()``.
         recent_turns: how much of the conversation is sent to the model; None for all of it.
         deadline, patience: seconds that a run waits for it, before the model and after the answer.
 
@@ -90,6 +91,7 @@ def make_mem0_context_provider(
     if sum(given is not None for given in (client, config, api_key)) != 1:
         raise ValueError("give exactly one of client, config and api_key")
     provider_class, open_source, hosted = _import_mem0()
+    opened_here = client is None
     if config is not None:
         client = open_source.from_config(dict(config))
     if client is not None and not isinstance(client, (open_source, hosted)):
@@ -105,7 +107,13 @@ def make_mem0_context_provider(
                 clients.append(await asyncio.to_thread(hosted, api_key=api_key))
         return provider_class(mem0_client=clients[0], user_id=owner, search_user_id=owner)
 
-    guarded = GuardedProvider(choose, source_id="mem0", deadline=deadline, patience=patience)
+    async def on_close() -> None:
+        while opened_here and clients:
+            await clients.pop().__aexit__(None, None, None)
+
+    guarded = GuardedProvider(
+        choose, source_id="mem0", deadline=deadline, patience=patience, on_close=on_close
+    )
     return [ShortTermHistory(recent_turns=recent_turns), guarded]
 
 

@@ -6,6 +6,7 @@ teaches it nothing.
 """
 
 import asyncio
+import copy
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from agent_framework import AgentSession, ContextProvider, SessionContext, Suppo
 from ricordo.errors import Denied
 from ricordo.hosts.maf.identity import OWNER_KEY, Resolve, owner_of, place_of, principal_of
 from ricordo.hosts.maf.nesting import InsideTools, Run, outer_run
+from ricordo.hosts.maf.turns import without_injected
 from ricordo.model import Principal, new_id
 
 logger = logging.getLogger("ricordo.maf")
@@ -33,6 +35,7 @@ class GuardedProvider(ContextProvider):
         resolve: finds the person of a session; raises `Denied` when nobody is known.
         deadline: seconds that a run waits before the model is called.
         patience: seconds that it waits after the answer.
+        on_close: closes what `choose` opened.
     """
 
     after_run_once_per_turn = True
@@ -45,18 +48,25 @@ class GuardedProvider(ContextProvider):
         resolve: Resolve = principal_of,
         deadline: float,
         patience: float,
+        on_close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__(source_id=source_id)
         self._choose = choose
         self._resolve = resolve
         self._deadline = deadline
         self._patience = patience
+        self._on_close = on_close
         self._lost = 0
 
     @property
     def lost(self) -> int:
         """How many turns the memory failed to keep; each was logged."""
         return self._lost
+
+    async def close(self) -> None:
+        """Close what the provider opened itself; a client that it was given stays open."""
+        if self._on_close is not None:
+            await self._on_close()
 
     async def before_run(
         self,
@@ -87,13 +97,19 @@ class GuardedProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """Let the memory learn; whatever goes wrong is counted and logged, never raised."""
+        """Let the memory learn; whatever goes wrong is counted and logged, never raised.
+
+        It is not shown what was injected, what tools returned, or whose label says untrusted.
+        """
         if outer_run() is not None:
             return
         try:
+            principal = self._person(session)
+            heard = copy.copy(context)
+            heard.input_messages = without_injected(context.input_messages, principal=principal)
             async with asyncio.timeout(self._patience):
-                memory = await self._choose(owner_of(self._person(session)))
-                await memory.after_run(agent=agent, session=session, context=context, state=state)
+                memory = await self._choose(owner_of(principal))
+                await memory.after_run(agent=agent, session=session, context=heard, state=state)
         except Exception as error:  # noqa: BLE001 - the host's edge: the answer is there already
             self._lost += 1
             logger.error(  # noqa: TRY400 - a traceback could carry what was said

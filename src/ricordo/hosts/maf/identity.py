@@ -43,6 +43,9 @@ def new_session(
 def identify(session: AgentSession, *, principal: Principal, display_id: str | None = None) -> None:
     """Give a session its person, or renew their grants; call it whenever a session is restored.
 
+    Args:
+        display_id: left out, the session keeps the one that it has.
+
     Raises:
         Denied: the session belongs to somebody else.
         Invalid: a `display_id` that cannot serve as an id.
@@ -59,8 +62,11 @@ def identify(session: AgentSession, *, principal: Principal, display_id: str | N
             for grant in sorted(principal.grants, key=_order)
         ],
     }
+    known_display = place_of(session).display_id
     if display_id is not None:
         identity["display_id"] = check_id(display_id, what="display_id")
+    elif known_display is not None:
+        identity["display_id"] = known_display
     session.state[IDENTITY_KEY] = identity
     session.state[OWNER_KEY] = owner_of(principal)
 

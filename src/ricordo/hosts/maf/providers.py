@@ -32,7 +32,7 @@ from ricordo.model import Principal, Recollection, Turn, check_id, new_id
 
 logger = logging.getLogger("ricordo.maf")
 
-GRACE = 0.05
+GRACE = 0.1
 """Seconds that a recall may overrun its own deadline before the host stops waiting."""
 
 PATIENCE = 5.0
@@ -257,7 +257,9 @@ class RicordoProvider(ContextProvider):
         began = (since or {}).get("began")
         run = Run(
             id=context.metadata.setdefault("ricordo.run", new_id("run")),
-            at=datetime.fromisoformat(began) if isinstance(began, str) else self._memory.services.clock(),
+            at=datetime.fromisoformat(began)
+            if isinstance(began, str)
+            else self._memory.services.clock(),
             principal=self._person(home, outer),
             agent=self._name_of(agent),
             place=place_of(home),
@@ -295,9 +297,16 @@ class RicordoProvider(ContextProvider):
     def _run_tools(self, run: Run) -> list[Any]:
         tools: list[Any] = []
         if self._user:
-            tools += user_tools(self._memory, run, approve_writes=self._approve_writes)
+            tools += user_tools(
+                self._memory, run, deadline=self._deadline, approve_writes=self._approve_writes
+            )
         if self._organization:
-            tools += organization_tools(self._memory, run, namespaces=self._granted(run.principal))
+            tools += organization_tools(
+                self._memory,
+                run,
+                deadline=self._deadline,
+                namespaces=self._granted(run.principal),
+            )
         return tools
 
     def _offer_model(self, agent: SupportsAgentRun) -> None:

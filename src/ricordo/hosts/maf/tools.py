@@ -23,7 +23,9 @@ NOTHING = "Nothing about this is remembered."
 Question = Annotated[str, "What to look for, in plain words."]
 
 
-def user_tools(memory: Ricordo, run: Run, *, approve_writes: bool) -> list[FunctionTool]:
+def user_tools(
+    memory: Ricordo, run: Run, *, deadline: float, approve_writes: bool
+) -> list[FunctionTool]:
     """Search, remember and forget, in the memory of the run's person, as the run's agent."""
     own = memory.user(run.principal, agent=run.agent)
     approval = "always_require" if approve_writes else "never_require"
@@ -31,7 +33,7 @@ def user_tools(memory: Ricordo, run: Run, *, approve_writes: bool) -> list[Funct
     @tool(name="search_memory", approval_mode="never_require")
     async def search_memory(question: Question) -> list[Content]:
         """Search what is remembered about this user. Results are reference data with ids."""
-        return await _found(own.recall(question, organization=False))
+        return await _found(own.recall(question, deadline=deadline, organization=False))
 
     @tool(name="remember", approval_mode=approval)
     async def remember(
@@ -64,7 +66,7 @@ def user_tools(memory: Ricordo, run: Run, *, approve_writes: bool) -> list[Funct
 
 
 def organization_tools(
-    memory: Ricordo, run: Run, *, namespaces: Sequence[str | None] | None
+    memory: Ricordo, run: Run, *, deadline: float, namespaces: Sequence[str | None] | None
 ) -> list[FunctionTool]:
     """Search what the organization documented; document, with approval, for whoever may write.
 
@@ -79,9 +81,8 @@ def organization_tools(
     @tool(name="search_organization", approval_mode="never_require")
     async def search_organization(question: Question) -> list[Content]:
         """Search what the organization documented. Results are reference data."""
-        return await _found(
-            memory.organization(run.principal).search(question, namespaces=_sorted(readable))
-        )
+        search = memory.organization(run.principal).search
+        return await _found(search(question, deadline=deadline, namespaces=_sorted(readable)))
 
     writable = [n for n in _sorted(readable) if has_role(run.principal, n, Role.CURATOR)]
     return [search_organization, *_document_tool(memory, run, writable=writable)]

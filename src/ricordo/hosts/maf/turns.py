@@ -41,6 +41,16 @@ def said_by_user(messages: Iterable[Message], *, principal: Principal) -> list[S
     return said
 
 
+def without_injected(messages: Iterable[Message], *, principal: Principal) -> list[Message]:
+    """The messages that another memory may learn from: nothing injected, returned or untrusted."""
+    return [
+        message
+        for message in messages
+        if _said_by_assistant(message)
+        or any(said.trusted for said in said_by_user([message], principal=principal))
+    ]
+
+
 def said_in_run(
     messages: Iterable[Message], response: AgentResponse[Any] | None, *, principal: Principal
 ) -> tuple[Said, ...]:

@@ -1,0 +1,38 @@
+"""The whole suite, put together from its parts."""
+
+import pytest
+
+from ricordo.ports import Ledger
+from ricordo.testing.ledger.graphs import GraphTests, MergeTests
+from ricordo.testing.ledger.index import IndexTests
+from ricordo.testing.ledger.making import HandClock
+from ricordo.testing.ledger.memories import MemoryTests
+from ricordo.testing.ledger.opening import OpenLedger
+from ricordo.testing.ledger.queues import QueueTests, RequestTests
+from ricordo.testing.ledger.removals import ErasureTests, RemovalTests
+from ricordo.testing.ledger.whole import OutboxTests, TransactionTests
+
+
+class LedgerSuite(
+    MemoryTests,
+    IndexTests,
+    GraphTests,
+    MergeTests,
+    RemovalTests,
+    ErasureTests,
+    QueueTests,
+    RequestTests,
+    TransactionTests,
+    OutboxTests,
+):
+    """Every promise of `ricordo.ports.Ledger`, on the store that `another` opens."""
+
+    @pytest.fixture
+    def clock(self) -> HandClock:
+        """The time of the ledger under test."""
+        return HandClock()
+
+    @pytest.fixture
+    async def ledger(self, another: OpenLedger) -> Ledger:
+        """An empty ledger."""
+        return await another()
