@@ -1,17 +1,14 @@
-"""How fast the local index loads a cold partition and searches a warm one; prints JSON.
+"""How fast the local index loads a cold partition and searches a warm one.
 
-    python benchmarks/index_load.py [--sizes 1000 10000] [--rounds 15]
+    python -m benchmarks.index_load [--sizes 1000 10000] [--rounds 30] [--json FILE]
 
-Times are medians in milliseconds. `scan` is one product of the partition's contiguous matrix with
-the question, the least that exact search can cost; `beyond_scan` is what a warm search takes above
-it. `cold` begins with a new index and ends with the first answer, the ledger's reading included.
+`scan` is one product of the partition's contiguous matrix with the question, the least that exact
+search can cost. `cold` begins with a new index and ends with the first answer, the ledger's reading
+included. On a busy machine look at the best times.
 """
 
 import argparse
 import asyncio
-import json
-import os
-import platform
 import statistics
 import struct
 import tempfile
@@ -19,10 +16,10 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks.report import Report
 from ricordo.adapters.local import LocalIndex
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.adapters.words import SnowballAnalyzer
@@ -79,18 +76,18 @@ async def fill(ledger: SqliteLedger, partition: Partition, vectors: np.ndarray) 
         await ledger.write(work, scope=partition.scope)
 
 
-async def median_ms(call: Callable[[], Awaitable[object]], *, rounds: int) -> float:
-    """Median time of a call after one warm-up."""
+async def times_of(call: Callable[[], Awaitable[object]], *, rounds: int) -> list[float]:
+    """Milliseconds of each call, after one warm-up."""
     await call()
     times: list[float] = []
     for _ in range(rounds):
         started = time.perf_counter()
         await call()
         times.append((time.perf_counter() - started) * 1_000)
-    return round(statistics.median(times), 3)
+    return times
 
 
-async def measure(ledger: SqliteLedger, size: int, *, rounds: int) -> dict[str, Any]:
+async def measure(ledger: SqliteLedger, size: int, *, rounds: int, report: Report) -> None:
     """All figures for one partition of that size."""
     random = np.random.default_rng(size)
     vectors = random.standard_normal((size, DIMENSION)).astype(np.float32)
@@ -98,63 +95,63 @@ async def measure(ledger: SqliteLedger, size: int, *, rounds: int) -> dict[str, 
     partition = Partition(scope=UserScope(tenant="bench", user=f"u{size}"), kind=Kind.FACT)
     await fill(ledger, partition, vectors)
     question = vectors[size // 2]
-    sought = Sought(vector=question.tobytes(), words=ANALYZER.words(QUESTION))
+    words = ANALYZER.words(QUESTION)
+    sought = Sought(vector=question.tobytes(), words=words)
+    unknown = Sought(vector=sought.vector, words=(*words, (1,), (2,)))
     warm = LocalIndex(ledger, space=SPACE)
 
-    async def ask(index: LocalIndex, about: Sought = sought) -> object:
-        return await index.search(about, partitions=[partition], limit=50, at=NOW)
-
-    async def cold() -> object:
-        return await ask(LocalIndex(ledger, space=SPACE))
+    async def ask(index: LocalIndex, about: Sought = sought, limit: int = 10) -> object:
+        return await index.search(about, partitions=[partition], limit=limit, at=NOW)
 
     async def scan() -> object:
         return np.einsum("ij,j->i", vectors, question)
 
-    async def read() -> object:
-        async def look(tx: Reading) -> object:
-            return await tx.rows(partition=partition, since=None)
+    async def rows(tx: Reading) -> object:
+        return await tx.rows(partition=partition, since=None)
 
-        return await ledger.read(look, scopes=[partition.scope])
+    async def states(tx: Reading) -> object:
+        return await tx.partitions(scope=partition.scope)
 
-    async def states() -> object:
-        async def look(tx: Reading) -> object:
-            return await tx.partitions(scope=partition.scope)
-
-        return await ledger.read(look, scopes=[partition.scope])
-
-    unknown = Sought(vector=sought.vector, words=(*sought.words, (1,), (2,)))
-    result = {
-        "memories": size,
-        "terms_per_memory": round(np.mean([len(ANALYZER.terms(text_of(i))[0]) for i in range(99)])),
-        "cold": await median_ms(cold, rounds=max(3, rounds // 3)),
-        "of_it_ledger": await median_ms(read, rounds=max(3, rounds // 3)),
-        "warm": await median_ms(lambda: ask(warm), rounds=rounds),
-        "warm_two_unknown_words_more": await median_ms(lambda: ask(warm, unknown), rounds=rounds),
-        "of_it_generations": await median_ms(states, rounds=rounds),
-        "scan": await median_ms(scan, rounds=rounds),
-        "megabytes": round(warm.memory_used / 1e6, 1),
+    few = max(3, rounds // 3)
+    calls: dict[str, tuple[Callable[[], Awaitable[object]], int]] = {
+        "cold: load and first answer": (lambda: ask(LocalIndex(ledger, space=SPACE)), few),
+        "cold: of it, the ledger": (lambda: ledger.read(rows, scopes=[partition.scope]), few),
+        "scan": (scan, rounds),
+        "warm": (lambda: ask(warm), rounds),
+        "warm, limit 50": (lambda: ask(warm, limit=50), rounds),
+        "warm, two unknown words more": (lambda: ask(warm, unknown), rounds),
+        "warm: of it, generations": (lambda: ledger.read(states, scopes=[partition.scope]), rounds),
     }
-    result["beyond_scan"] = round(result["warm"] - result["scan"], 3)
-    return result
+    best: dict[str, float] = {}
+    for name, (call, times) in calls.items():
+        taken = await times_of(call, rounds=times)
+        best[name] = min(taken)
+        report.add(f"{size} memories", f"{name}, median", statistics.median(taken), "ms", n=times)
+        report.add(f"{size} memories", f"{name}, best", min(taken), "ms", n=times)
+    beyond = best["warm"] - best["scan"]
+    report.add(f"{size} memories", "warm beyond scan, best", beyond, "ms", n=rounds)
+    report.add(f"{size} memories", "memory", warm.memory_used / 1e6, "MB", n=1)
 
 
 async def main() -> None:
-    """Measure each size in a fresh ledger and print everything as JSON."""
+    """Measure each size in a fresh ledger."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000])
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", help="write the figures there")
     asked = parser.parse_args()
-    started = time.perf_counter()
+    report = Report("index_load")
+    started = time.process_time()
     for number in range(2_000):
         ANALYZER.terms(text_of(number))
-    texts_per_second = round(2_000 / (time.perf_counter() - started))
+    rate = 2_000 / (time.process_time() - started)
+    report.add("analyzer", "texts per CPU second", rate, "1/s", n=2_000)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.db"
         async with SqliteLedger.open(path, clock=lambda: NOW) as ledger:
-            sizes = [await measure(ledger, size, rounds=asked.rounds) for size in asked.sizes]
-    machine: dict[str, Any] = {"python": platform.python_version(), "cores": os.cpu_count()}
-    machine["load"] = os.getloadavg()
-    print(json.dumps({"machine": machine, "texts_per_second": texts_per_second, "sizes": sizes}))
+            for size in asked.sizes:
+                await measure(ledger, size, rounds=asked.rounds, report=report)
+    report.finish(asked.json)
 
 
 if __name__ == "__main__":

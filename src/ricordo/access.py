@@ -162,7 +162,9 @@ def sole_namespace(
     if not choices:
         raise Denied(f"user {principal.user!r} is {role.value} of no namespace")
     names = ", ".join("the common one" if c is None else repr(c) for c in choices)
-    raise Denied(f"user {principal.user!r} is {role.value} of several namespaces ({names}); name one")
+    raise Denied(
+        f"user {principal.user!r} is {role.value} of several namespaces ({names}); name one"
+    )
 
 
 def _denied(principal: Principal, namespace: str | None, role: Role) -> Denied:

@@ -240,8 +240,8 @@ async def test_many_fresh_rows_are_merged(watched: Watched) -> None:
 
 async def test_large_partitions_are_scanned_on_a_thread(watched: Watched) -> None:
     """The event loop goes on while a large partition is scanned; the answer is the same."""
-    space = Space(model="wide", dimension=8_192, transform="none", words="test")
-    wide = [Doc(id=f"m_{i:03}", direction=(i + 1, 200 - i) * 4_096) for i in range(200)]
+    space = Space(model="wide", dimension=32_768, transform="none", words="test")
+    wide = [Doc(id=f"m_{i:03}", direction=(i + 1, 130 - i) * 16_384) for i in range(130)]
     await put(watched.ledger, FACTS, *wide, space=space)
     async with LocalIndex(watched, space=space) as index:
         sought = Sought(vector=unit(wide[7].direction))

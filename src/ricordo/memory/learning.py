@@ -156,7 +156,7 @@ class Learner:
         )
         await tx.put(changed, indexed=None, space=None)
         if automatic:
-            await relate(tx, changed, claims, services=self._services)
+            await relate(tx, changed, claims, services=self._services, named_in=(changed.text,))
         await tx.emit(updated(changed, "related", self._services))
 
     async def _existing(self, batch: Batch, turns: Sequence[Turn]) -> list[Memory]:

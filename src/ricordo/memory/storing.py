@@ -121,9 +121,17 @@ async def _settle(
 
 
 async def relate(
-    tx: Writing, memory: Memory, claims: Sequence[RelationClaim], *, services: Services
+    tx: Writing,
+    memory: Memory,
+    claims: Sequence[RelationClaim],
+    *,
+    services: Services,
+    named_in: Sequence[str] | None = None,
 ) -> tuple[tuple[Relation, ...], tuple[Refusal, ...]]:
     """Let an active memory's claims into the graph, and retire memories whose value they replace.
+
+    Args:
+        named_in: texts in which a model that proposed the claims must have found their ends.
 
     Returns the relations admitted and the refusals kept.
     """
@@ -137,23 +145,41 @@ async def relate(
         vocabulary=services.vocabulary,
         at=memory.updated_at,
         new_id=services.new_id,
+        named_in=named_in,
     )
-    outdated = await _only_evidence(tx, admission.closed, memory.scope, keep=memory.id)
-    await supersede(tx, outdated, scope=memory.scope, at=memory.updated_at, services=services)
+    await _retire(tx, admission.closed, memory, services=services)
     return admission.relations, admission.refusals
 
 
-async def _only_evidence(
-    tx: Writing, closed: Sequence[Relation], scope: Scope, *, keep: str
-) -> tuple[str, ...]:
-    """Memories all of whose relations are closed now: nothing that they say still holds."""
-    candidates = [m for relation in closed for m in relation.evidence if m != keep]
-    outdated: list[str] = []
-    for memory_id in dict.fromkeys(candidates):
+async def _retire(
+    tx: Writing, closed: Sequence[Relation], newer: Memory, *, services: Services
+) -> None:
+    """Supersede memories all of whose relations are closed: nothing that they say still holds.
+
+    One whose value ends only later (somebody moves next month) stays active until then.
+    """
+    scope, at = newer.scope, newer.updated_at
+    candidates = dict.fromkeys(m for relation in closed for m in relation.evidence)
+    for memory_id in candidates:
         relations = await tx.relations_of([memory_id], scope=scope)
-        if all(relation.closed_at is not None for relation in relations):
-            outdated.append(memory_id)
-    return tuple(outdated)
+        if memory_id == newer.id or any(relation.closed_at is None for relation in relations):
+            continue
+        until = max(relation.valid_until or at for relation in relations)
+        if until <= at:
+            await supersede(tx, [memory_id], scope=scope, at=at, services=services)
+        else:
+            await _limit(tx, memory_id, newer, until=until, services=services)
+
+
+async def _limit(
+    tx: Writing, memory_id: str, newer: Memory, *, until: datetime, services: Services
+) -> None:
+    [memory] = await tx.memories([memory_id], scope=newer.scope)
+    limited = replace(
+        memory, valid_until=until, updated_at=newer.updated_at, version=memory.version + 1
+    )
+    await tx.put(limited, indexed=None, space=None)
+    await tx.emit(updated(limited, "limited", services))
 
 
 async def supersede(

@@ -1,6 +1,12 @@
-"""Settings to objects: the only place where adapters and hosts meet."""
+"""Settings to objects: the only place where adapters and hosts meet.
 
-from ricordo.wiring.opening import open_memory
+Engines are imported when they are first needed, so that `ricordo --help` is quick.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ricordo.wiring.opening import open_memory
 
 __all__ = ["main", "open_memory"]
 
@@ -10,3 +16,11 @@ def main() -> None:
     from ricordo.wiring.command import run
 
     raise SystemExit(run())
+
+
+def __getattr__(name: str) -> object:
+    if name != "open_memory":
+        raise AttributeError(f"module 'ricordo.wiring' has no attribute {name!r}")
+    from ricordo.wiring.opening import open_memory
+
+    return open_memory

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
 from ricordo.hosts.cli.given import Kit
-from ricordo.memory.engine import Ricordo
-from ricordo.model import Principal, Recollection
-from ricordo.settings import Settings
+
+if TYPE_CHECKING:
+    from ricordo.memory.engine import Ricordo
+    from ricordo.model import Principal, Recollection
+    from ricordo.settings import Settings
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -15,7 +18,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     return main(argv, opener=opened, demo=demo, companion=companion)
 
 
-def opened(settings: Settings, /) -> AbstractAsyncContextManager[Ricordo]:
+def opened(settings: "Settings", /) -> AbstractAsyncContextManager["Ricordo"]:
     """The memory that the settings describe."""
     from ricordo.wiring.opening import open_memory
 
@@ -23,12 +26,12 @@ def opened(settings: Settings, /) -> AbstractAsyncContextManager[Ricordo]:
 
 
 def companion(
-    memory: Ricordo,
-    settings: Settings,
+    memory: "Ricordo",
+    settings: "Settings",
     /,
     *,
-    principal: Principal,
-    on_recall: Callable[[Recollection], None],
+    principal: "Principal",
+    on_recall: Callable[["Recollection"], None],
 ) -> Kit:
     """The parts of an agent that talks to the endpoint in the settings and has this memory."""
     from agent_framework import InMemoryHistoryProvider

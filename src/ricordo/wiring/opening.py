@@ -13,6 +13,7 @@ from ricordo.errors import Invalid
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
+from ricordo.memory.screening import review_reasons
 from ricordo.memory.services import Policy, Services
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
@@ -71,6 +72,7 @@ async def open_memory(
             make_extractor=lambda client: make_extractor(settings, client=client),
         )
         stack.push_async_callback(services.journal.flush)
+        await stack.enter_async_context(_warming())
         if settings.worker:
             await stack.enter_async_context(_background(memory))
         yield memory
@@ -109,7 +111,9 @@ async def _services(
         graph=LocalGraph(ledger),
         embedder=embedder,
         analyzer=analyzer,
-        vocabulary=Vocabulary.load(settings.vocabulary, mode=settings.vocabulary_mode),
+        vocabulary=await asyncio.to_thread(
+            Vocabulary.load, settings.vocabulary, mode=settings.vocabulary_mode
+        ),
         journal=Journal(ledger, new_id=ids),
         clock=clock,
         new_id=ids,
@@ -130,6 +134,18 @@ def _pace(settings: Settings) -> Pace:
         lease=settings.lease_seconds,
         attempts=settings.max_attempts,
     )
+
+
+@asynccontextmanager
+async def _warming() -> AsyncGenerator[None]:
+    """Compile what screening compiles once, on a thread, before the first text needs it."""
+    task = asyncio.create_task(
+        asyncio.to_thread(review_reasons, "ricordo", confidence=1.0, trusted=True)
+    )
+    try:
+        yield
+    finally:
+        await task
 
 
 @asynccontextmanager

@@ -159,7 +159,9 @@ class FrameworkExtractor:
             return read(response.text)
         except Malformed as exc:
             fault = _fault(exc, response=response)
-            raise Malformed(f"the model's answer stayed unreadable after a repair: {fault}") from exc
+            raise Malformed(
+                f"the model's answer stayed unreadable after a repair: {fault}"
+            ) from exc
 
     async def _ask(self, conversation: _Conversation) -> ChatResponse[Any]:
         """One answer, asked for in the plainest manner that the endpoint needs."""

@@ -1,6 +1,6 @@
 """Several scopes' graphs as one: entities that share a name are one node, for one reading."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,19 +16,39 @@ from ricordo.model import (
 )
 from ricordo.ports import Reading
 
-Place = tuple[Scope, str]
-"""An entity's scope and id."""
+Place = tuple[int, str]
+"""An entity: the place of its scope among the asked ones, and its id."""
 
 SELF_KEY = name_key(SELF)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Edge:
     """One relation between two nodes, in the direction in which it is walked."""
 
     near: int
     far: int
-    step: Step
+    relation: Relation
+    forward: bool
+
+    @property
+    def step(self) -> Step:
+        """The edge as part of a path."""
+        relation = self.relation
+        return Step(
+            relation_id=relation.id,
+            scope=relation.scope,
+            source=relation.source_name,
+            type=relation.type,
+            target=relation.target_name,
+            forward=self.forward,
+            evidence=relation.evidence,
+        )
+
+    @property
+    def reversed(self) -> "Edge":
+        """The same relation, walked the other way."""
+        return Edge(self.far, self.near, self.relation, not self.forward)
 
 
 class Atlas:
@@ -49,9 +69,9 @@ class Atlas:
         self._scopes = tuple(dict.fromkeys(scopes))
         self._at = at
         self._fan = fan
-        self._nodes: dict[Place, int] = {}
+        self._nodes: list[dict[str, int]] = [{} for _ in self._scopes]
         self._places: list[list[Place]] = []
-        self._named: dict[Scope, dict[str, Entity | None]] = {s: {} for s in self._scopes}
+        self._named: list[dict[str, Entity | None]] = [{} for _ in self._scopes]
 
     async def find(self, names: Iterable[str]) -> list[int]:
         """The nodes that have one of these names, in order, each once.
@@ -60,127 +80,123 @@ class Atlas:
         """
         keys = [key for key in dict.fromkeys(map(name_key, names)) if key]
         with_user = any(isinstance(scope, UserScope) for scope in self._scopes)
-        entities: list[Entity] = []
-        for scope in self._scopes:
+        found: list[tuple[int, Entity]] = []
+        for number, scope in enumerate(self._scopes):
             hidden = with_user and isinstance(scope, OrganizationScope)
             asked = [key for key in keys if not (hidden and key == SELF_KEY)]
-            await self._look_up(asked, scope)
-            entities += filter(None, map(self._named[scope].get, asked))
-        await self._admit(entities)
-        return list(dict.fromkeys(self._nodes[entity.scope, entity.id] for entity in entities))
+            await self._look_up(asked, number)
+            found += ((number, entity) for entity in self._known(asked, number))
+        await self._admit(found)
+        return list(dict.fromkeys(self._nodes[number][entity.id] for number, entity in found))
 
     async def hop(self, frontier: Collection[int]) -> list[Edge]:
         """Every relation that leaves these nodes in either direction, by relation id."""
         relations = await self._relations(frontier)
         await self._arrive(relations)
         edges: list[Edge] = []
-        for relation in relations:
-            source = self._nodes[relation.scope, relation.source]
-            target = self._nodes[relation.scope, relation.target]
+        for number, relation in relations:
+            nodes = self._nodes[number]
+            source, target = nodes[relation.source], nodes[relation.target]
             if source == target:
                 continue
             if source in frontier:
-                edges.append(Edge(near=source, far=target, step=_step(relation, forward=True)))
+                edges.append(Edge(source, target, relation, forward=True))
             if target in frontier:
-                edges.append(Edge(near=target, far=source, step=_step(relation, forward=False)))
+                edges.append(Edge(target, source, relation, forward=False))
         return edges
 
-    async def _relations(self, frontier: Collection[int]) -> list[Relation]:
-        found: list[Relation] = []
-        for scope in self._scopes:
-            here = [i for node in frontier for s, i in self._places[node] if s == scope]
+    async def _relations(self, frontier: Collection[int]) -> list[tuple[int, Relation]]:
+        places = [place for node in frontier for place in self._places[node]]
+        found: list[tuple[int, Relation]] = []
+        for number, scope in enumerate(self._scopes):
+            here = [entity for place, entity in places if place == number]
             if here:
-                found += await self._tx.edges(here, scope=scope, at=self._at, limit=self._fan + 1)
-        found.sort(key=lambda relation: relation.id)
+                edges = await self._tx.edges(here, scope=scope, at=self._at, limit=self._fan + 1)
+                found += ((number, relation) for relation in edges)
+        found.sort(key=lambda pair: pair[1].id)
         if len(found) > self._fan:
             self.capped = True
-        return [relation for relation in found[: self._fan] if _holds(relation, self._at)]
+        return [pair for pair in found[: self._fan] if _holds(pair[1], self._at)]
 
-    async def _arrive(self, relations: Sequence[Relation]) -> None:
+    async def _arrive(self, relations: Sequence[tuple[int, Relation]]) -> None:
         """Number the ends of these relations, and what they are one with in the other scopes."""
-        unknown: dict[Scope, dict[str, None]] = {scope: {} for scope in self._scopes}
-        for relation in relations:
+        unknown: list[dict[str, None]] = [{} for _ in self._scopes]
+        for number, relation in relations:
             for end in (relation.source, relation.target):
-                if (relation.scope, end) not in self._nodes:
-                    unknown[relation.scope][end] = None
+                if end not in self._nodes[number]:
+                    unknown[number][end] = None
         if len(self._scopes) == 1:
-            for end in unknown[self._scopes[0]]:
-                self._number((self._scopes[0], end))
+            for end in unknown[0]:
+                self._number((0, end))
             return
-        entities: list[Entity] = []
-        for scope, ids in unknown.items():
+        found: list[tuple[int, Entity]] = []
+        for number, ids in enumerate(unknown):
             if ids:
+                scope = self._scopes[number]
                 known = await self._tx.entities_by_id(list(ids), scope=scope)
-                entities += (known[each] for each in ids)
-        await self._admit(entities)
+                found += ((number, known[each]) for each in ids)
+        await self._admit(found)
 
-    async def _admit(self, entities: Sequence[Entity]) -> None:
+    async def _admit(self, entities: Sequence[tuple[int, Entity]]) -> None:
         """Number these entities together with those of the same name in the other scopes."""
-        fresh = [each for each in entities if self._number((each.scope, each.id))]
+        fresh = [(n, entity) for n, entity in entities if self._number((n, entity.id))]
         while fresh:
-            await self._look_up_all(fresh)
-            joined: list[Entity] = []
-            for entity in fresh:
-                for twin in self._twins(entity):
-                    if self._number((twin.scope, twin.id)):
-                        joined.append(twin)
-                    self._join((entity.scope, entity.id), (twin.scope, twin.id))
+            for number in range(len(self._scopes)):
+                keys = (key for n, e in fresh if n != number for key in self._keys(e, n, number))
+                await self._look_up(keys, number)
+            joined: list[tuple[int, Entity]] = []
+            for number, entity in fresh:
+                for other, twin in self._twins(entity, number):
+                    if self._number((other, twin.id)):
+                        joined.append((other, twin))
+                    self._join((number, entity.id), (other, twin.id))
             fresh = joined
 
-    async def _look_up_all(self, entities: Sequence[Entity]) -> None:
-        for scope in self._scopes:
-            keys = (
-                key
-                for entity in entities
-                if entity.scope != scope
-                for key in _keys(entity)
-                if _joins(key, entity.scope, scope)
-            )
-            await self._look_up(keys, scope)
-
-    async def _look_up(self, keys: Iterable[str], scope: Scope) -> None:
-        named = self._named[scope]
+    async def _look_up(self, keys: Iterable[str], number: int) -> None:
+        named = self._named[number]
         unknown = [key for key in dict.fromkeys(keys) if key not in named]
         if unknown:
-            found = await self._tx.entities(unknown, scope=scope)
+            found = await self._tx.entities(unknown, scope=self._scopes[number])
             named.update((key, found.get(key)) for key in unknown)
 
-    def _twins(self, entity: Entity) -> list[Entity]:
-        found = (
-            self._named[scope].get(key)
-            for scope in self._scopes
-            if scope != entity.scope
-            for key in _keys(entity)
-            if _joins(key, entity.scope, scope)
-        )
-        return [twin for twin in found if twin is not None]
+    def _known(self, keys: Iterable[str], number: int) -> Iterator[Entity]:
+        """The entities that have these names, which were looked up before."""
+        for key in keys:
+            entity = self._named[number][key]
+            if entity is not None:
+                yield entity
+
+    def _twins(self, entity: Entity, number: int) -> Iterator[tuple[int, Entity]]:
+        for other in range(len(self._scopes)):
+            if other != number:
+                keys = self._keys(entity, number, other)
+                yield from ((other, twin) for twin in self._known(keys, other))
+
+    def _keys(self, entity: Entity, number: int, other: int) -> list[str]:
+        """The names by which an entity of one scope is one with an entity of another."""
+        keys = [entity.key, *map(name_key, entity.aliases)]
+        both = (self._scopes[number], self._scopes[other])
+        if all(isinstance(scope, OrganizationScope) for scope in both):
+            return keys
+        return [key for key in keys if key != SELF_KEY]
 
     def _number(self, place: Place) -> bool:
         """Give the place a node of its own; False when it has one."""
-        if place in self._nodes:
+        nodes = self._nodes[place[0]]
+        if place[1] in nodes:
             return False
-        self._nodes[place] = len(self._places)
+        nodes[place[1]] = len(self._places)
         self._places.append([place])
         return True
 
     def _join(self, one: Place, other: Place) -> None:
-        stays, goes = sorted((self._nodes[one], self._nodes[other]))
+        stays, goes = sorted(self._nodes[number][entity] for number, entity in (one, other))
         if stays == goes:
             return
-        for place in self._places[goes]:
-            self._nodes[place] = stays
+        for number, entity in self._places[goes]:
+            self._nodes[number][entity] = stays
         self._places[stays] += self._places[goes]
         self._places[goes] = []
-
-
-def _keys(entity: Entity) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((entity.key, *map(name_key, entity.aliases))))
-
-
-def _joins(key: str, one: Scope, other: Scope) -> bool:
-    """Whether sharing this name makes entities of two scopes one."""
-    public = isinstance(one, OrganizationScope) and isinstance(other, OrganizationScope)
-    return public or key != SELF_KEY
 
 
 def _holds(relation: Relation, at: datetime) -> bool:
@@ -188,15 +204,3 @@ def _holds(relation: Relation, at: datetime) -> bool:
     begun = relation.valid_from is None or relation.valid_from <= at
     end = relation.valid_until or relation.closed_at
     return begun and (end is None or at < end)
-
-
-def _step(relation: Relation, *, forward: bool) -> Step:
-    return Step(
-        relation_id=relation.id,
-        scope=relation.scope,
-        source=relation.source_name,
-        type=relation.type,
-        target=relation.target_name,
-        forward=forward,
-        evidence=relation.evidence,
-    )

@@ -1,9 +1,10 @@
 """The local graph walk: breadth-first over any ledger, one indexed query per hop and scope."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from ricordo.adapters.local.atlas import Atlas
+from ricordo.adapters.local.atlas import Atlas, Edge
 from ricordo.adapters.local.meeting import meet
 from ricordo.model import Path, Scope, Step
 from ricordo.ports import Ledger, Reading, Walk
@@ -63,38 +64,44 @@ class LocalGraph:
         return await self._ledger.read(look, scopes=tuple(dict.fromkeys(scopes)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Trail:
+    """A way to a node: its relation ids, which it is ordered by, and its steps."""
+
+    ids: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
 async def _walk(atlas: Atlas, starts: Sequence[int], *, hops: int, nodes: int) -> Walk:
-    trails: dict[int, tuple[Step, ...]] = dict.fromkeys(starts, ())
+    trails = dict.fromkeys(starts, _Trail())
     frontier: Sequence[int] = starts
-    reached: list[tuple[Step, ...]] = []
+    reached: list[_Trail] = []
     for _ in range(hops):
         if not frontier:
             break
         found = await _next(atlas, trails, frontier)
-        frontier = sorted(found, key=lambda node: _ids(found[node]))
-        if len(reached) + len(frontier) > nodes:
+        frontier = sorted(found, key=lambda node: found[node].ids)
+        room = nodes - len(reached)
+        reached += [found[node] for node in frontier[:room]]
+        if len(frontier) > room:
             atlas.capped = True
-            reached += [found[node] for node in frontier[: nodes - len(reached)]]
             break
         trails |= found
-        reached += [found[node] for node in frontier]
-    return Walk(paths=tuple(Path(steps=steps) for steps in reached), capped=atlas.capped)
+    return Walk(paths=tuple(Path(steps=t.steps) for t in reached), capped=atlas.capped)
 
 
 async def _next(
-    atlas: Atlas, trails: dict[int, tuple[Step, ...]], frontier: Sequence[int]
-) -> dict[int, tuple[Step, ...]]:
+    atlas: Atlas, trails: Mapping[int, _Trail], frontier: Sequence[int]
+) -> dict[int, _Trail]:
     """The nodes one hop further, each with the first of its trails."""
-    found: dict[int, tuple[Step, ...]] = {}
+    first: dict[int, tuple[tuple[str, ...], Edge]] = {}
     for edge in await atlas.hop(set(frontier)):
-        if edge.far in trails:
-            continue
-        trail = (*trails[edge.near], edge.step)
-        known = found.get(edge.far)
-        if known is None or _ids(trail) < _ids(known):
-            found[edge.far] = trail
-    return found
-
-
-def _ids(trail: Sequence[Step]) -> tuple[str, ...]:
-    return tuple(step.relation_id for step in trail)
+        if edge.far not in trails:
+            ids = (*trails[edge.near].ids, edge.relation.id)
+            known = first.get(edge.far)
+            if known is None or ids < known[0]:
+                first[edge.far] = (ids, edge)
+    return {
+        node: _Trail(ids, (*trails[edge.near].steps, edge.step))
+        for node, (ids, edge) in first.items()
+    }

@@ -19,8 +19,9 @@ from ricordo.ports import Ledger
 
 MEBIBYTE = 1 << 20
 
-_SCANNED_AT_ONCE = 1_500_000
-"""Numbers up to which a scan is quicker done here than handed to a thread."""
+_SCANNED_AT_ONCE = 4_000_000
+"""Numbers up to which a scan is done here: a millisecond or two, less than a busy host may take to
+wake a thread."""
 
 
 class LocalIndex:

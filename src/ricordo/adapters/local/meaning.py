@@ -35,8 +35,8 @@ def nearest(view: View, question: NDArray[np.float32], *, limit: int) -> Near:
     bar = np.partition(scanned, last)[last]
     near = numbers[scanned >= bar - slack]
     far = numbers[scanned <= scanned.min() + slack]
-    cosines = exact(view, question, near)
-    low = float(exact(view, question, far).min())
+    both = exact(view, question, np.concatenate((near, far)))
+    cosines, low = both[: len(near)], float(both[len(near) :].min())
     return Near(numbers=near, cosines=cosines, low=low, high=float(cosines.max()))
 
 

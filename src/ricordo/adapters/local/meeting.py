@@ -1,10 +1,10 @@
 """The shortest paths between two entities: two searches that meet in the middle."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from itertools import islice
 
 from ricordo.adapters.local.atlas import Atlas, Edge
-from ricordo.model import Path, Step
+from ricordo.model import Path
 
 
 class _Side:
@@ -48,22 +48,15 @@ async def meet(
 def _between(ahead: _Side, back: _Side, common: set[int], *, limit: int) -> list[Path]:
     length = min(ahead.distance[node] + back.distance[node] for node in common)
     middle = [n for n in common if ahead.distance[n] + back.distance[n] == length]
-    onward: dict[int, list[tuple[Step, int]]] = {}
-    for edge in _edges_to(middle, ahead):
-        onward.setdefault(edge.near, []).append((edge.step, edge.far))
-    for edge in _edges_to(middle, back):
-        step = replace(edge.step, forward=not edge.step.forward)
-        onward.setdefault(edge.far, []).append((step, edge.near))
-    for steps in onward.values():
-        steps.sort(key=lambda pair: pair[0].relation_id)
-    found: list[tuple[Step, ...]] = []
-    for start in (node for node, distance in ahead.distance.items() if not distance):
-        for trail in _trails(onward, start, length):
-            found.append(trail)
-            if len(found) >= limit:
-                break
-    found.sort(key=lambda trail: [step.relation_id for step in trail])
-    return [Path(steps=trail) for trail in found[:limit]]
+    onward: dict[int, list[Edge]] = {}
+    for edge in (*_edges_to(middle, ahead), *(e.reversed for e in _edges_to(middle, back))):
+        onward.setdefault(edge.near, []).append(edge)
+    for edges in onward.values():
+        edges.sort(key=_id)
+    starts = (node for node, distance in ahead.distance.items() if not distance)
+    found = [trail for start in starts for trail in islice(_trails(onward, start, length), limit)]
+    found.sort(key=lambda trail: list(map(_id, trail)))
+    return [Path(steps=tuple(edge.step for edge in trail)) for trail in found[:limit]]
 
 
 def _edges_to(nodes: Sequence[int], side: _Side) -> Iterator[Edge]:
@@ -78,12 +71,16 @@ def _edges_to(nodes: Sequence[int], side: _Side) -> Iterator[Edge]:
 
 
 def _trails(
-    onward: Mapping[int, Sequence[tuple[Step, int]]], node: int, length: int
-) -> Iterator[tuple[Step, ...]]:
+    onward: Mapping[int, Sequence[Edge]], node: int, length: int
+) -> Iterator[tuple[Edge, ...]]:
     """Every way of that length, in order of relation ids; no way ends early."""
     if not length:
         yield ()
         return
-    for step, after in onward.get(node, ()):
-        for rest in _trails(onward, after, length - 1):
-            yield (step, *rest)
+    for edge in onward.get(node, ()):
+        for rest in _trails(onward, edge.far, length - 1):
+            yield (edge, *rest)
+
+
+def _id(edge: Edge) -> str:
+    return edge.relation.id

@@ -68,7 +68,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "entities have a name of their own",
         "select e.id from entities e where e.merged_into is null and not exists "
-        "(select 1 from names n where n.entity_row = e.row and n.is_alias = 0)",
+        "(select 1 from names n where n.entity_row = e.row and n.position = 0)",
     ),
     (
         "merged entities have their merge",

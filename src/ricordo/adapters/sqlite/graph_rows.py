@@ -10,7 +10,7 @@ ENTITY = (
     "select e.row, e.id, e.name, e.type, e.recorded_at, "
     "(select i.id from entities i where i.row = e.merged_into), "
     "(select json_group_array(n.name) from "
-    "(select name from names where entity_row = e.row and is_alias order by key) n)"
+    "(select name from names where entity_row = e.row and position > 0 order by position) n)"
 )
 """Selects what `entity_from` reads, of `entities e`."""
 
@@ -19,7 +19,7 @@ RELATION = (
     "(select group_concat(v.memory_id, char(0)) from evidence v where v.relation_row = r.row), "
     "r.valid_from, r.valid_until, r.closed_at, r.confidence"
 )
-"""Selects what `relation_from` reads, of `relations r` and its ends `s` and `t`; ids hold no NUL."""
+"""Selects what `relation_from` reads, of `relations r` and its ends `s`, `t`; ids hold no NUL."""
 
 ENDS = "join entities s on s.row = r.source_row join entities t on t.row = r.target_row"
 

@@ -120,23 +120,23 @@ class GraphWriting(GraphReading):
 
     def _put_names(self, number: int, row: int, wanted: dict[str, tuple[str, int]]) -> None:
         known = {
-            key: (name, is_alias)
-            for key, name, is_alias in self._rows(
-                "select key, name, is_alias from names where entity_row = ?", row
+            key: (name, position)
+            for key, name, position in self._rows(
+                "select key, name, position from names where entity_row = ?", row
             )
         }
         for key in known.keys() - wanted.keys():
             self._change("delete from names where scope_id = ? and key = ?", number, key)
-        for key, (name, is_alias) in wanted.items():
-            if known.get(key) != (name, is_alias):
+        for key, (name, position) in wanted.items():
+            if known.get(key) != (name, position):
                 self._change(
-                    "insert or replace into names (scope_id, key, entity_row, name, is_alias) "
+                    "insert or replace into names (scope_id, key, entity_row, name, position) "
                     "values (?, ?, ?, ?, ?)",
                     number,
                     key,
                     row,
                     name,
-                    is_alias,
+                    position,
                 )
 
     def _standing(self, entity_id: str, number: int) -> int:
@@ -205,10 +205,10 @@ class GraphWriting(GraphReading):
 
 
 def _names(entity: Entity) -> dict[str, tuple[str, int]]:
-    """Each key under which an entity is found, with the name as written; its own name first."""
+    """Each key under which an entity is found, with the name as written and its place."""
     wanted = {entity.key: (entity.name, 0)}
-    for alias in entity.aliases:
-        wanted.setdefault(name_key(alias), (alias, 1))
+    for position, alias in enumerate(entity.aliases, 1):
+        wanted.setdefault(name_key(alias), (alias, position))
     if "" in wanted:
         raise Invalid(f"entity {entity.id} has a blank name")
     return wanted

@@ -63,14 +63,17 @@ class Merging(GraphWriting):
 
     def _move_names(self, merge: int, number: int, source_row: int, target_row: int) -> None:
         self._change(
-            "insert into merge_names (merge_row, scope_id, key, name, is_alias) "
-            "select ?, scope_id, key, name, is_alias from names where entity_row = ?",
+            "insert into merge_names (merge_row, scope_id, key, name, position) "
+            "select ?, scope_id, key, name, position from names where entity_row = ?",
             merge,
             source_row,
         )
+        (last,) = self._row("select max(position) from names where entity_row = ?", target_row)
         self._change(
-            "update names set entity_row = ?, is_alias = 1 where scope_id = ? and entity_row = ?",
+            "update names set entity_row = ?, position = position + ? "
+            "where scope_id = ? and entity_row = ?",
             target_row,
+            last + 1,
             number,
             source_row,
         )
@@ -104,23 +107,23 @@ class Merging(GraphWriting):
             )
 
     def _return_names(self, merge: int, number: int, source_row: int, target_row: int) -> None:
-        moved = self._rows("select key, name, is_alias from merge_names where merge_row = ?", merge)
-        for key, name, is_alias in moved:
+        moved = self._rows("select key, name, position from merge_names where merge_row = ?", merge)
+        for key, name, position in moved:
             holder = self._row(
                 "select entity_row from names where scope_id = ? and key = ?", number, key
             )
             if holder is not None and holder[0] != target_row:
-                if not is_alias:
+                if position == 0:
                     raise Conflict("the entity's name belongs to another entity by now")
                 continue
             self._change(
-                "insert or replace into names (scope_id, key, entity_row, name, is_alias) "
+                "insert or replace into names (scope_id, key, entity_row, name, position) "
                 "values (?, ?, ?, ?, ?)",
                 number,
                 key,
                 source_row,
                 name,
-                is_alias,
+                position,
             )
 
     def _return_relations(self, merge: int, source_row: int) -> None:

@@ -12,9 +12,11 @@ from ricordo.ports import Unindexed
 _STALE = (
     "select m.id, m.text, m.version, c.kind, c.tenant, c.owner from memories m "
     "join scopes c on c.id = m.scope_id left join memory_index i on i.memory_row = m.row "
-    "left join spaces s on s.id = i.space_id where m.id > ? and not coalesce("
-    "(s.model, s.dimension, s.transform, s.words) = (?, ?, ?, ?), 0) order by m.id limit ?"
+    "left join spaces s on s.id = i.space_id where {which} and not coalesce("
+    "(s.model, s.dimension, s.transform, s.words) = (?, ?, ?, ?), 0) order by m.id, m.row limit ?"
 )
+_STALE_AFTER = _STALE.format(which="m.id > ?")
+_STALE_SAME = _STALE.format(which="m.id = ?")
 
 
 def scopes(connection: sqlite3.Connection) -> list[Scope]:
@@ -27,9 +29,13 @@ def stale(
     connection: sqlite3.Connection, *, space: Space, after: str, limit: int
 ) -> list[Unindexed]:
     """Memories without an index row in `space`."""
-    found = connection.execute(
-        _STALE, (after, space.model, space.dimension, space.transform, space.words, limit)
-    ).fetchall()
+    asked = (space.model, space.dimension, space.transform, space.words)
+    found = connection.execute(_STALE_AFTER, (after, *asked, limit)).fetchall()
+    if len(found) == limit:
+        # Ids are unique in a scope only; all of the last one's id belong to this page.
+        last = found[-1][0]
+        found = [row for row in found if row[0] != last]
+        found += connection.execute(_STALE_SAME, (last, *asked, -1)).fetchall()
     return [
         Unindexed(memory_id=id_, scope=scope_from(*scope), text=text, version=version)
         for id_, text, version, *scope in found

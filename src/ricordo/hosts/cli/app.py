@@ -1,6 +1,5 @@
 """The command line as a whole: which commands there are, and how they end."""
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.parked import DEADLETTERS
 from ricordo.hosts.cli.reviewing import REVIEW
 from ricordo.hosts.cli.saying import document, remember
-from ricordo.hosts.cli.screen import as_json, safe
+from ricordo.hosts.cli.screen import as_json, nobody_reads, safe
 from ricordo.hosts.cli.starting import demo, init
 from ricordo.hosts.cli.transfer import export, import_
 from ricordo.hosts.cli.working import reindex, worker
@@ -44,7 +43,11 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 def build_app(
-    opener: Opener, *, demo: Demo | None = None, companion: Companion | None = None
+    opener: Opener,
+    *,
+    demo: Demo | None = None,
+    companion: Companion | None = None,
+    only: str | None = None,
 ) -> typer.Typer:
     """The command line over what the wiring can open.
 
@@ -52,6 +55,7 @@ def build_app(
         opener: opens the memory that settings describe.
         demo: plays the demonstration.
         companion: gives an agent of the framework its memory, for `chat`.
+        only: leave out the other commands where this is the name of one; to start faster.
     """
     given = Given(opener=opener, demo=demo, companion=companion)
     app = typer.Typer(
@@ -61,15 +65,28 @@ def build_app(
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
     )
+    app.callback()(_nothing)  # without it, typer would drop the name of a sole command
+    wanted = {only} if only in _names() else _names()
     for panel, commands in COMMANDS.items():
         for one in commands:
-            one.add_to(app, given=given, panel=panel)
+            if one.name in wanted:
+                one.add_to(app, given=given, panel=panel)
     for name, (about, commands) in GROUPS.items():
+        if name not in wanted:
+            continue
         group = typer.Typer(help=about, no_args_is_help=True)
         for one in commands:
             one.add_to(group, given=given)
         app.add_typer(group, name=name, rich_help_panel="Look and correct")
     return app
+
+
+def _nothing() -> None:
+    """Let the overview be a group."""
+
+
+def _names() -> set[str]:
+    return {one.name for commands in COMMANDS.values() for one in commands} | set(GROUPS)
 
 
 def main(
@@ -87,13 +104,13 @@ def main(
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         _forgive(stream)
-    app = build_app(opener, demo=demo, companion=companion)
+    only = words[0] if words else None
+    app = build_app(opener, demo=demo, companion=companion, only=only)
     try:
         code = _run(app, words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read us has enough; the interpreter must not complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nobody_reads()
         return DONE
     return code
 
@@ -111,7 +128,7 @@ def _run(app: typer.Typer, words: list[str]) -> int:
         sys.stderr.write("\n")
         return INTERRUPTED
     except BrokenPipeError:
-        raise
+        raise  # `main` knows what it means
     except Exception as error:  # noqa: BLE001
         # The edge of the program: a person gets one line, and the traceback if they ask for it.
         message = f"unexpected {type(error).__name__}: {error}; --verbose shows where"

@@ -8,9 +8,11 @@ from typing import Any, get_type_hints
 
 import typer
 
+from ricordo.hosts.cli.exits import DONE
 from ricordo.hosts.cli.given import Given
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import SHARED
+from ricordo.hosts.cli.screen import nobody_reads
 
 Body = Callable[..., Coroutine[Any, Any, int | None]]
 
@@ -45,7 +47,11 @@ class Command:
 
         def run(**values: Any) -> int:
             shared = {name: values.pop(name) for name in self.takes}
-            return asyncio.run(self.body(Here(given=given, options=shared), **values)) or 0
+            try:
+                return asyncio.run(self.body(Here(given=given, options=shared), **values)) or DONE
+            except BrokenPipeError:
+                nobody_reads()
+                return DONE
 
         hints = get_type_hints(self.body, include_extras=True)
         own = list(inspect.signature(self.body).parameters.values())[1:]

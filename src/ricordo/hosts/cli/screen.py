@@ -1,6 +1,7 @@
 """What a person or a script reads: plain lines, tables on a terminal, or JSON."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,13 @@ def safe(text: str) -> str:
 def as_json(value: object) -> str:
     """JSON in one line; what steers a terminal is escaped, other letters are left readable."""
     return safe(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def nobody_reads() -> None:
+    """Whoever read our output has enough: let what is left go nowhere, without a complaint."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 class Screen:

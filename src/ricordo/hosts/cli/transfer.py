@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.memory.user import UserMemory
 
+_AT_ONCE = 16
 _COUNTED = ("turns", "memories", "known", "skipped")
 
 
@@ -93,9 +94,11 @@ async def import_(
         importer = _Importer(here, memory, context=context, as_memories=as_ is As.MEMORIES)
         try:
             with progress("importing", total=opened.total) as advance:
-                for item in opened.items:
-                    await _one(here, importer, item, counts, strict=strict)
-                    advance(1)
+                for items in _together(opened.items, size=1 if strict else _AT_ONCE):
+                    tasks = [_one(here, importer, item, strict=strict) for item in items]
+                    for took in await asyncio.gather(*tasks):
+                        counts.update(took)
+                    advance(len(items))
         except asyncio.CancelledError:
             _summary(here, counts, ended="interrupted; run it again to go on")
             raise
@@ -103,18 +106,28 @@ async def import_(
     return USAGE if counts["skipped"] else DONE
 
 
-async def _one(
-    here: Here, importer: "_Importer", item: "Item", counts: Counter[str], *, strict: bool
-) -> None:
+def _together(items: Iterable["Item"], *, size: int) -> Iterator[list["Item"]]:
+    """Items in groups: those of a group share a commit, and keep their order."""
+    group: list[Item] = []
+    for item in items:
+        group.append(item)
+        if len(group) == size:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+async def _one(here: Here, importer: "_Importer", item: "Item", *, strict: bool) -> Counter[str]:
     try:
         if item.fault is not None:
             raise Invalid(item.fault)
-        counts.update(await importer.take(item))
+        return await importer.take(item)
     except Invalid as error:
         if strict:
             raise Invalid(f"line {item.number}: {error}") from error
-        counts["skipped"] += 1
         here.screen.remark(f"line {item.number} skipped: {error}")
+        return Counter({"skipped": 1})
 
 
 class _Importer:

@@ -79,7 +79,7 @@ def preference(
 
 def origin(*, at: datetime = START, **more: Any) -> Origin:
     """A turn in Alice's conversation."""
-    held = {"agent": "coder", "thread_id": "thread-1", "display_id": "d", "run_id": "run-1"}
+    held: dict[str, Any] = {"agent": "coder", "thread_id": "thread-1", "run_id": "run-1"}
     return Origin(at=at, **{**held, **more})
 
 

@@ -147,10 +147,10 @@ create table names (
   key text not null,
   entity_row integer not null references entities (row),
   name text not null,
-  is_alias integer not null,
+  position integer not null, -- 0 is the entity's own name, all others are aliases
   primary key (scope_id, key)
 ) without rowid;
-create index names_entity on names (entity_row, key);
+create index names_entity on names (entity_row, position);
 
 create table relations (
   row integer primary key,
@@ -212,7 +212,7 @@ create table merge_names (
   key text not null,
   scope_id integer not null references scopes (id),
   name text not null,
-  is_alias integer not null,
+  position integer not null,
   primary key (merge_row, key)
 ) without rowid;
 create index merge_names_scope on merge_names (scope_id);
