@@ -66,6 +66,14 @@ async def test_the_endpoint_is_held_to_a_strict_schema_with_kind_first_and_at_le
     assert body["temperature"] == 0
 
 
+async def test_a_bound_on_items_is_part_of_the_schema():
+    ask = Instructions(version="extract-1", system="s", material="m", most=5)
+    with FakeModel(scripted(answer(WORKS))) as model:
+        await extractor(model).extract(ask)
+        schema = model.requests[0].body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["items"]["maxItems"] == 5
+
+
 @pytest.mark.parametrize("known", [0, 2])
 async def test_only_listed_memories_can_be_replaced(known: int):
     ask = Instructions(version="extract-1", system="s", material="m", known=known)

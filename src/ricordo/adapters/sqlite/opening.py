@@ -4,10 +4,12 @@ import os
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from ricordo.adapters.sqlite.faults import translated
+from ricordo.adapters.sqlite.rawfile import FILES, RawFile
 from ricordo.adapters.sqlite.schema import (
     APPLICATION_ID,
     Migration,
@@ -26,7 +28,9 @@ class Opened:
     """Connections to one ledger, and its secret."""
 
     writer: sqlite3.Connection
+    mover: sqlite3.Connection
     readers: tuple[sqlite3.Connection, ...]
+    file: RawFile
     secret: bytes
 
 
@@ -38,21 +42,39 @@ def open_file(
     _check_path(path, create=create)
     with translated(name):
         _check_content(path, steps)
-        writer = _connect(path, "rwc" if create else "rw", patience)
+        _check_writable(path)
         try:
-            _check_writable(path)
-            migrate(writer, steps=steps, path=name)
-            _use_wal(writer, patience)
-            # The writer polls for its turn itself; see `Writer`.
-            writer.execute("pragma busy_timeout = 0")
-            secret = writer.execute("select value from meta where name = 'secret'").fetchone()
-            if secret is None:
-                raise Corrupt(f"the ledger {name} has lost its secret; restore it from a backup")
-            others = tuple(_connect(path, "ro", patience) for _ in range(readers))
+            file = FILES.hold(path)
+        except OSError as error:
+            raise Unavailable(f"the ledger {path} cannot be opened: {error.strerror}") from error
+        try:
+            return _connect_all(path, file, steps=steps, patience=patience, readers=readers)
         except BaseException:
-            writer.close()
+            file.release()
             raise
-    return Opened(writer, others, secret[0])
+
+
+def _connect_all(
+    path: Path, file: RawFile, *, steps: Sequence[Migration], patience: float, readers: int
+) -> Opened:
+    with ExitStack() as opened:
+
+        def connect(mode: str) -> sqlite3.Connection:
+            return opened.enter_context(closing(_connect(path, mode, patience)))
+
+        writer = connect("rw")
+        migrate(writer, steps=steps, path=str(path))
+        _use_wal(writer, patience)
+        secret = writer.execute("select value from meta where name = 'secret'").fetchone()
+        if secret is None:
+            raise Corrupt(f"the ledger {path} has lost its secret; restore it from a backup")
+        mover = connect("rw")
+        for connection in (writer, mover):
+            # They wait by themselves, on the writer's thread; see `begin`.
+            connection.execute("pragma busy_timeout = 0")
+        others = tuple(connect("ro") for _ in range(readers))
+        opened.pop_all()
+        return Opened(writer, mover, others, file, secret[0])
 
 
 def _check_path(path: Path, *, create: bool) -> None:
@@ -70,7 +92,7 @@ def _check_path(path: Path, *, create: bool) -> None:
 
 def _check_writable(path: Path) -> None:
     # SQLite falls back to reading when it may not write, and would fail much later.
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+    if not all(os.access(each, os.W_OK) for each in (path, path.parent) if each.exists()):
         raise Unavailable(
             f"the ledger {path} may not be written; check the permissions of the file and of its "
             "directory"
@@ -127,7 +149,7 @@ def _connect(path: Path, mode: str, patience: float) -> sqlite3.Connection:
             "trusted_schema = off",
             f"journal_size_limit = {_WAL_KEPT}",
             "cache_size = -16384",
-            "wal_autocheckpoint = 0",  # `Writer` does it, once the callers have their answers
+            "wal_autocheckpoint = 0",  # `Sweeper` does it, once the callers have their answers
         ):
             connection.execute(f"pragma {setting}")
     except BaseException:

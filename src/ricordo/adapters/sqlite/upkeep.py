@@ -71,13 +71,3 @@ class Restoring(MemoryReading, IndexWriting):
             self._number(memory.scope),
             memory.id,
         )
-
-
-def empty_log(connection: sqlite3.Connection) -> bool:
-    """Move the log into the file and cut it to nothing; False while somebody else reads."""
-    connection.execute("pragma busy_timeout = 1000")
-    try:
-        busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
-    finally:
-        connection.execute("pragma busy_timeout = 0")
-    return busy == 0

@@ -5,7 +5,6 @@ gather and share the next. Each runs in a savepoint of its own: one that fails i
 """
 
 import asyncio
-import random
 import sqlite3
 import threading
 import time
@@ -14,10 +13,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from ricordo.adapters.sqlite.faults import translated
+from ricordo.adapters.sqlite.sweeping import Sweeper, begin
 from ricordo.errors import RicordoError, Unavailable
 
 T = TypeVar("T")
@@ -27,10 +26,6 @@ GROUP_SIZE = 256
 
 GROUP_SECONDS = 0.05
 """A group that has worked for so long is committed, so that the first callers do not wait on."""
-
-
-LOG_BYTES = 4 * 1024 * 1024
-"""A longer log is moved into the file."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,14 +42,17 @@ class Writer:
 
     Args:
         connection: open in autocommit mode; used by the writer's thread only, from now on.
+        sweeper: keeps the log short.
         name: path of the ledger.
         patience: seconds to wait while another process is writing.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, name: str, patience: float) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, sweeper: Sweeper, *, name: str, patience: float
+    ) -> None:
         self._connection = connection
+        self._sweeper = sweeper
         self._name = name
-        self._log = Path(f"{name}-wal")
         self._patience = patience
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ricordo-write")
         self._lock = threading.Lock()
@@ -80,26 +78,32 @@ class Writer:
                 self._thread.submit(self._drain)
         return await job.future
 
-    async def aside(self, act: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `act` on the writer's connection, between transactions."""
+    async def scrub(self, *, patience: float) -> bool:
+        """Empty the log between two transactions; False if another process is in the way."""
 
-        def run() -> T:
+        def run() -> bool:
             with translated(self._name):
-                return act(self._connection)
+                return self._sweeper.empty(patience=patience)
 
         if self._closed:
             raise Unavailable(f"the ledger {self._name} is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     async def close(self) -> None:
-        """Finish what was begun, then close the connection."""
+        """Finish what was begun, then close the connections."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, self._connection.close)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._end)
         self._thread.shutdown(wait=False)
+
+    def _end(self) -> None:
+        try:
+            with translated(self._name):
+                self._sweeper.close()
+        finally:
+            self._connection.close()
 
     def _drain(self) -> None:
         while True:
@@ -114,11 +118,10 @@ class Writer:
             self._shorten_log()
 
     def _shorten_log(self) -> None:
-        """Move a long log into the file. If that fails now, the log still has everything, and the
-        next commit tries again."""
+        """If that fails now, the log still has everything, and the next commit tries again."""
         with suppress(OSError, sqlite3.OperationalError):
-            if self._log.stat().st_size > LOG_BYTES:
-                self._connection.execute("pragma wal_checkpoint(passive)")
+            if self._sweeper.due():
+                self._sweeper.sweep()
 
     def _next(self) -> _Job | None:
         with self._lock:
@@ -144,17 +147,11 @@ class Writer:
         return taken
 
     def _begin(self) -> None:
-        """Become the writer. SQLite's own waiting backs off so far that it may starve."""
-        until = time.monotonic() + self._patience
-        while True:
-            try:
-                self._connection.execute("begin immediate")
-                return
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > until:
-                    raise
-            time.sleep(random.uniform(0.0005, 0.002))
+        if not begin(self._connection, patience=self._patience):
+            raise Unavailable(
+                f"the ledger {self._name}: another process was writing for {self._patience:g} "
+                "seconds; try again"
+            )
 
     def _try(self, job: _Job) -> None:
         self._connection.execute("savepoint job")

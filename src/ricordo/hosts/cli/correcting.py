@@ -90,7 +90,7 @@ async def forget(
             return await _forget_ids(here, memory, ids=ids, yes=yes)
         if not broad and conditions["agent"] is None:
             raise Invalid("say what to forget: ids, --agent, --thread, --before, or --all")
-        if not here.screen.confirm(_question(here, conditions), yes=yes):
+        if not await here.screen.confirm(_question(here, conditions), yes=yes):
             here.screen.remark(_KEPT)
             return FAILED
         mine = here.user_memory(memory, agent=None)
@@ -100,7 +100,9 @@ async def forget(
 
 
 async def _forget_ids(here: Here, memory: "Ricordo", *, ids: list[str], yes: bool) -> int | None:
-    if not here.screen.confirm(f"Forget {len(ids)} of {here.settings.user}'s memories?", yes=yes):
+    if not await here.screen.confirm(
+        f"Forget {len(ids)} of {here.settings.user}'s memories?", yes=yes
+    ):
         here.screen.remark(_KEPT)
         return FAILED
     mine = here.user_memory(memory, agent=here.named_agent)
@@ -118,7 +120,7 @@ async def _forget_facts(here: Here, memory: "Ricordo", *, ids: list[str], yes: b
     if not here.screen.json_lines:
         for memory_id, impact in impacts.items():
             here.screen.remark(f"{memory_id} would take with it: {_impact(impact)}")
-    if not here.screen.confirm(f"Forget {len(ids)} documented facts?", yes=yes):
+    if not await here.screen.confirm(f"Forget {len(ids)} documented facts?", yes=yes):
         here.screen.remark(_KEPT)
         return FAILED
     count = sum([await facts.forget(memory_id) for memory_id in ids])
@@ -160,7 +162,7 @@ async def erase(here: Here, yes: Yes = False) -> int | None:
     """Erase a user: everything, in every place. Prints the receipt of a scan afterwards."""
     async with here.memory() as memory:
         question = f"Erase everything about {here.settings.user}? It cannot be undone."
-        if not here.screen.confirm(question, yes=yes):
+        if not await here.screen.confirm(question, yes=yes):
             here.screen.remark(_KEPT)
             return FAILED
         receipt = await here.user_memory(memory, agent=None).erase()

@@ -5,10 +5,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 from ricordo.errors import Invalid
+from ricordo.hosts.cli.lines import typed_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,7 +106,7 @@ class Screen:
             table.add_row(*(Text(cell) for cell in row))
         self.console.print(table)
 
-    def confirm(self, question: str, *, yes: bool) -> bool:
+    async def confirm(self, question: str, *, yes: bool) -> bool:
         """Ask before something that cannot be undone.
 
         Raises:
@@ -116,7 +118,10 @@ class Screen:
             raise Invalid(f"{question} Nobody can answer here; add --yes if you mean it")
         sys.stderr.write(f"{safe(question)} [y/N] ")
         sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
+        async with aclosing(typed_lines()) as lines:
+            async for line in lines:
+                return line.strip().lower() in {"y", "yes"}
+        return False
 
 
 def _console(stream: TextIO) -> "Console":

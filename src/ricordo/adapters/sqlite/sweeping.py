@@ -1,0 +1,107 @@
+"""Moving the log into the file, and wiping behind."""
+
+import random
+import sqlite3
+import time
+from pathlib import Path
+
+from ricordo.adapters.sqlite.rawfile import RawFile
+from ricordo.adapters.sqlite.wiping import logged_pages, wipe
+
+LOG_BYTES = 4 * 1024 * 1024
+"""A longer log is moved into the file."""
+
+
+class Sweeper:
+    """Does every checkpoint of this process. Used on the writer's thread only.
+
+    Args:
+        writer: takes the write lock.
+        mover: a second connection that may write.
+        file: the ledger's file.
+        log: the write-ahead log beside it.
+    """
+
+    def __init__(
+        self, writer: sqlite3.Connection, mover: sqlite3.Connection, *, file: RawFile, log: Path
+    ) -> None:
+        self._writer = writer
+        self._mover = mover
+        self._file = file
+        self._log = log
+
+    def due(self) -> bool:
+        """Whether the log has grown long."""
+        return self._length() > LOG_BYTES
+
+    def sweep(self, *, patience: float = 0) -> bool:
+        """Move the log into the file and wipe the pages moved; False if somebody is in the way.
+
+        While we hold the write lock nobody adds to the log; once all of it is in the file, nobody
+        else writes to the file either, so that its pages can be wiped.
+        """
+        if not begin(self._writer, patience=patience):
+            return False
+        try:
+            pages = logged_pages(self._log)
+            busy, logged, moved = self._mover.execute("pragma wal_checkpoint(passive)").fetchone()
+            if busy or logged != moved:
+                return False
+            wipe(self._file, pages)
+            return True
+        finally:
+            self._writer.execute("rollback")
+
+    def empty(self, *, patience: float) -> bool:
+        """Sweep, then cut the log to nothing; False if somebody is in the way."""
+        until = time.monotonic() + patience
+        while True:
+            if self.sweep(patience=until - time.monotonic()) and self._cut():
+                return True
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """Leave as little as possible to the checkpoint that SQLite does by itself at the end."""
+        try:
+            self.sweep()
+        finally:
+            self._mover.close()
+
+    def _cut(self) -> bool:
+        pages = logged_pages(self._log)
+        if self._mover.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
+            return False
+        # Another process may have written since the sweep; its pages went along.
+        return not pages or (self._length() == 0 and self._again(pages))
+
+    def _again(self, pages: set[int]) -> bool:
+        if not begin(self._writer, patience=0):
+            return False
+        try:
+            if self._length() > 0:
+                return False
+            wipe(self._file, pages)
+            return True
+        finally:
+            self._writer.execute("rollback")
+
+    def _length(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
+
+
+def begin(connection: sqlite3.Connection, *, patience: float) -> bool:
+    """Become the writer, within `patience` seconds. SQLite's own waiting backs off so far that it
+    may starve, so the connection must not wait by itself."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("begin immediate")
+            return True
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        if time.monotonic() > until:
+            return False
+        time.sleep(random.uniform(0.0005, 0.002))
