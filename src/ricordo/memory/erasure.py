@@ -18,6 +18,7 @@ async def erase(services: Services, *, scope: UserScope) -> Receipt:
         return dict(await tx.erase(scope=scope, at=at))
 
     removed = await services.ledger.write(work, scope=scope)
+    services.index.drop(scope=scope)
     cleared = await services.ledger.scrub()
     remaining = dict(await services.ledger.counts(scope=scope))
     return Receipt(

@@ -28,6 +28,10 @@ class VectorIndex(Protocol):
         """The best `limit` by each signal of the memories valid at `at`."""
         ...
 
+    def drop(self, *, scope: Scope) -> None:
+        """Let go at once of everything held in memory of a scope; it is loaded anew when asked."""
+        ...
+
     async def similarity(
         self, pairs: Sequence[str], *, partitions: Sequence[Partition]
     ) -> Mapping[tuple[str, str], float]:

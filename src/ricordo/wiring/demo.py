@@ -14,6 +14,9 @@ from ricordo.settings import Settings
 from ricordo.wiring.models import NO_KEY
 from ricordo.wiring.opening import open_memory
 
+ANSWER = 600.0
+"""Seconds that the model may take: recording runs on whatever machine there is."""
+
 PATIENCE = 10.0
 """Seconds that a recall may take here: on a busy machine the story must still be the same."""
 
@@ -43,7 +46,7 @@ async def staged(base_url: str, *, model: str, database: Path) -> AsyncIterator[
 
     clock = StoryClock()
     client = OpenAIChatCompletionClient(model=model, base_url=base_url, api_key=NO_KEY)
-    opening = open_memory(database, settings=Settings(worker=False), clock=clock, ids=StoryIds())
+    opening = open_memory(database, settings=Settings(worker=False, model_timeout=ANSWER), clock=clock, ids=StoryIds())
     async with opening as memory:
         yield Stage(
             memory=memory,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.cli.test_process import COMMAND, run
+from tests.hosts.cli.test_process import COMMAND, prepare, run
 
 
 def at_terminal(*argv: str, types: bytes | None = b"", after: bytes = b"") -> tuple[int, str]:
-    """Run a command in a pseudo-terminal; once a text has appeared, type, or (None) press Ctrl-C."""
+    """Run a command in a pseudo-terminal; once `after` appeared, type, or (None) press Ctrl-C."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
     with subprocess.Popen(
@@ -49,7 +49,7 @@ def plain(text: str) -> str:
 
 
 def test_a_list_is_a_table_and_a_text_is_no_markup() -> None:
-    run("remember", "--user", "alice", "Likes [red]tea[/red] \x1b[31m")
+    prepare("remember", "--user", "alice", "Likes [red]tea[/red] \x1b[31m")
     code, shown = at_terminal("list", "--user", "alice")
     assert code == 0
     assert "\x1b[1m" in shown
@@ -59,7 +59,7 @@ def test_a_list_is_a_table_and_a_text_is_no_markup() -> None:
 
 @pytest.mark.parametrize(("answer", "code", "left"), [(b"\n", 1, 1), (b"y\n", 0, 0)])
 def test_forgetting_asks_first(answer: bytes, code: int, left: int) -> None:
-    run("remember", "--user", "alice", "Likes tea")
+    prepare("remember", "--user", "alice", "Likes tea")
     ended = at_terminal("forget", "--user", "alice", "--all", types=answer, after=b"[y/N]")
     assert ended[0] == code
     assert ("Nothing was changed." in ended[1]) == (code == 1)
@@ -67,7 +67,7 @@ def test_forgetting_asks_first(answer: bytes, code: int, left: int) -> None:
 
 
 def test_ctrl_c_at_a_question_is_130_at_once() -> None:
-    run("remember", "--user", "alice", "Likes tea")
+    prepare("remember", "--user", "alice", "Likes tea")
     code, shown = at_terminal("erase", "--user", "alice", types=None, after=b"[y/N]")
     assert code == 130
     assert "Traceback" not in shown

@@ -41,19 +41,12 @@ class Shelves:
                 self._discard(partition)
         for state in known:
             self._check(state.partition, state.space)
-        found = {p: self._kept[p] for p in (state.partition for state in known) if p in self._kept}
-        late = [
-            state
-            for state in known
-            if state.partition not in found or found[state.partition].generation < state.generation
-        ]
+        found = {state.partition: self._current(state) for state in known}
+        late = [state for state in known if found[state.partition] is None]
         if late:
             read = await asyncio.gather(*(self._reach(state) for state in late))
             found |= {state.partition: loaded for state, loaded in zip(late, read, strict=True)}
-        for partition in found:
-            if partition in self._kept:
-                self._kept.move_to_end(partition)
-        return [(state.partition, found[state.partition]) for state in known]
+        return [(partition, loaded) for partition, loaded in found.items() if loaded is not None]
 
     def drop(self, scope: Scope) -> None:
         """Let go of everything of a scope, what is being read included."""
@@ -84,8 +77,19 @@ class Shelves:
         states = await self._ledger.read(look, scopes=scopes)
         return {state.partition: state for state in states}
 
+    def _current(self, state: PartitionState) -> Loaded | None:
+        """What is kept of the partition, if it is at the generation that was seen or later."""
+        kept = self._kept.get(state.partition)
+        if kept is None or kept.generation < state.generation:
+            return None
+        self._kept.move_to_end(state.partition)
+        return kept
+
     async def _reach(self, state: PartitionState) -> Loaded:
         """The partition at the generation that was seen, or a later one."""
+        kept = self._current(state)
+        if kept is not None:
+            return kept
         running = self._loading.get(state.partition)
         if running is not None:
             loaded = await _result(running)

@@ -242,7 +242,7 @@ class SqliteLedger:
         return subject_of(scope, self._secret)
 
     async def scrub(self) -> bool:
-        """See `ricordo.ports.Upkeep`. Nothing removed before can be read in the files afterwards."""
+        """See `ricordo.ports.Upkeep`. Nothing removed can be read in the files afterwards."""
         return await self._writer.scrub(patience=_SCRUB_SECONDS)
 
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:

@@ -94,7 +94,8 @@ async def import_(
         importer = _Importer(here, memory, context=context, as_memories=as_ is As.MEMORIES)
         try:
             with progress("importing", total=opened.total) as advance:
-                for items in _together(opened.items, size=1 if strict else _AT_ONCE):
+                at_once = 1 if strict or as_ is As.MEMORIES else _AT_ONCE
+                for items in _together(opened.items, size=at_once):
                     tasks = [_one(here, importer, item, strict=strict) for item in items]
                     for took in await asyncio.gather(*tasks):
                         counts.update(took)
@@ -107,11 +108,17 @@ async def import_(
 
 
 def _together(items: Iterable["Item"], *, size: int) -> Iterator[list["Item"]]:
-    """Items in groups: those of a group share a commit, and keep their order."""
+    """Items in groups: turns of a group are queued in their order and share a commit.
+
+    A memory is a group of its own: it takes time to be embedded, and would lose its place.
+    """
     group: list[Item] = []
     for item in items:
+        if item.record is not None and group:
+            yield group
+            group = []
         group.append(item)
-        if len(group) == size:
+        if len(group) == size or item.record is not None:
             yield group
             group = []
     if group:

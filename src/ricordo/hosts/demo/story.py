@@ -1,4 +1,4 @@
-"""The story: Alice, Bob and a curator, two agents, and one memory, in ten scenes.
+"""The story: Alice, Bob and a curator, two agents, and one memory, in eight scenes.
 
 Everything in it is real but the calendar and the model's thinking: a real agent of the Agent
 Framework, its own client over HTTP, the same memory that an application opens. The clock is set by
@@ -32,7 +32,7 @@ PLANNER = (
     "You are a planning assistant. Answer in at most two sentences. Use what is remembered about "
     "the user where it helps, and say so when you know nothing."
 )
-HELLO = "Hi, I'm Alice. I like concise code examples, and I work on Project Falcon."
+HELLO = "Please keep your code examples concise. I work on Project Falcon."
 READ_FILE = "Show me an example of how to read a text file."
 MY_WORK = "Which project am I working on?"
 DEPENDS = "What does my project depend on?"
@@ -112,7 +112,6 @@ async def play(stage: Stage) -> AsyncIterator[Scene]:
     stage.clock.pass_by(minutes=30)
     yield await teller.walks()
     stage.clock.pass_by(minutes=10)
-    yield await teller.catches_up()
     yield await teller.forgets_one()
     stage.clock.pass_by(minutes=1)
     yield await teller.erases()
@@ -205,15 +204,6 @@ class _Teller:
             found=found,
             note="No edge of hers was written into shared memory: the two graphs are joined by the "
             "entity's name, when she asks.",
-        )
-
-    async def catches_up(self) -> Scene:
-        before = await self._of_alice()
-        return await self._scene(
-            "The turns since Monday are read, all of one person in one call of the model",
-            learned=await self._learn(before),
-            note="Recalled memory and the assistant's words are no source: what only they say is "
-            "refused.",
         )
 
     async def forgets_one(self) -> Scene:
