@@ -21,7 +21,7 @@ from typing import Any
 import ricordo.hosts.demo
 from ricordo.errors import RicordoError
 from ricordo.hosts.demo import Recording, endpoint, play
-from ricordo.hosts.demo.recordings import Reply, digest, recording, save
+from ricordo.hosts.demo.recordings import Reply, recording, save
 from ricordo.hosts.demo.screen import Screen
 from ricordo.wiring.demo import staged
 
@@ -44,13 +44,13 @@ class Recorder:
         self._url = base_url.rstrip("/") + "/chat/completions"
         self._model = model
         self._key = key
-        self._shown = shown
+        self.shown = shown
         self._timeout = timeout
         self._lock = threading.Lock()
         self.kept: dict[str, Recording] = {}
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Ask the model, or repeat what it said to the same request."""
+        """Ask the model; one request at a time, as a local model answers."""
         with self._lock:
             body = json.dumps({**request, "model": self._model, "stream": False}).encode()
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
@@ -62,11 +62,11 @@ class Recorder:
                 return Reply({"error": {"message": error.reason}}, status=error.code)
             except OSError as error:
                 return Reply({"error": {"message": str(error)}}, status=503)
-            completion["model"] = self._shown
+            completion["model"] = self.shown
             today = datetime.now(UTC).date().isoformat()
             kept = recording(request, completion, day=today)
-            self.kept[digest(request)] = kept
-            print(f"  recorded {kept.digest[:8]} ({kept.completion_tokens} tokens)", file=sys.stderr)
+            self.kept[kept.digest] = kept
+            print(f"  recorded {kept.digest[:8]}, {kept.completion_tokens} tokens", file=sys.stderr)
             return Reply(completion)
 
 
@@ -74,12 +74,13 @@ async def record(recorder: Recorder, *, out: Path) -> None:
     """Play the story once, print it, and write the recordings."""
     screen = Screen(sys.stdout)
     with tempfile.TemporaryDirectory() as folder:
-        async with endpoint(recorder, says="recording") as url:
-            async with staged(url, model="any", database=Path(folder) / "memory.db") as stage:
-                number = 0
-                async for scene in play(stage):
-                    number += 1
-                    screen.show(scene, number=number)
+        database = Path(folder) / "memory.db"
+        async with (
+            endpoint(recorder, says="recording") as url,
+            staged(url, model=recorder.shown, database=database) as stage,
+        ):
+            async for scene in play(stage):
+                screen.show(scene)
     save(list(recorder.kept.values()), path=out)
     print(f"\n{len(recorder.kept)} completions written to {out}", file=sys.stderr)
 

@@ -161,14 +161,13 @@ async def test_a_log_that_was_being_moved_is_taken_up(tmp_path: Path) -> None:
 async def test_an_empty_file_beside_its_log_is_corrupt(tmp_path: Path) -> None:
     """SQLite would throw the log away, and with it everything."""
     path = tmp_path / "memory.db"
-    path.touch()
-    Path(f"{path}-wal").write_bytes(b"x" * 100)
+    make_empty(path, log=b"x" * 100)
     await refused(path, Corrupt, "is empty, but its log")
 
 
 async def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    path.touch()
+    make_empty(path)
     await made(path)
 
 
@@ -295,6 +294,12 @@ async def test_opening_twice_and_awaiting_are_the_same(tmp_path: Path) -> None:
 def make_foreign(path: Path) -> Path:
     foreign_sqlite(path / "theirs.db")
     return path / "theirs.db"
+
+
+def make_empty(path: Path, *, log: bytes = b"") -> None:
+    path.touch()
+    if log:
+        Path(f"{path}-wal").write_bytes(log)
 
 
 def overwrite(path: Path, place: int, data: bytes) -> None:

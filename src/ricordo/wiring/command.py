@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
@@ -54,8 +55,8 @@ def companion(
     )
 
 
-async def demo(as_json: bool, /) -> int:
+async def demo(*, as_json: bool, color: bool, database: Path | None) -> int:
     """Play the demonstration."""
-    from ricordo.hosts.demo import play
+    from ricordo.wiring.demo import show
 
-    return await play(as_json=as_json)
+    return await show(as_json=as_json, color=color, database=database)

@@ -4,11 +4,21 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ricordo.hosts.demo import Replay, Stage, StoryClock, StoryIds, endpoint, load, play
+from ricordo.hosts.demo import (
+    Plain,
+    Replay,
+    Scene,
+    Stage,
+    StoryClock,
+    StoryIds,
+    endpoint,
+    load,
+    play,
+)
 from ricordo.hosts.maf import RicordoProvider, new_session
 from ricordo.settings import Settings
 from ricordo.wiring.models import NO_KEY
@@ -35,7 +45,7 @@ async def show(*, as_json: bool, color: bool = True, database: Path | None = Non
         if as_json:
             await _as_json(replay, path)
         else:
-            await _as_story(replay, path, color=color)
+            await _as_story(replay, path, color=color, kept=database is not None)
     return 0
 
 
@@ -58,28 +68,25 @@ async def staged(base_url: str, *, model: str, database: Path) -> AsyncIterator[
 
 
 async def _as_json(replay: Replay, database: Path) -> None:
-    steps = [
-        scene.plain(number=number)
-        for number, scene in enumerate([one async for one in _played(replay, database)], start=1)
-    ]
+    steps: list[Plain] = []
+    await _play(replay, database, show=lambda scene: steps.append(scene.plain(len(steps) + 1)))
     sys.stdout.write(json.dumps(steps, indent=2, ensure_ascii=False) + "\n")
 
 
-async def _as_story(replay: Replay, database: Path, *, color: bool) -> None:
+async def _as_story(replay: Replay, database: Path, *, color: bool, kept: bool) -> None:
     from ricordo.hosts.demo.screen import Screen
 
     began = time.perf_counter()
     screen = Screen(sys.stdout, color=color)
-    screen.begin(models=replay.models, database=str(database))
-    number = 0
-    async for scene in _played(replay, database):
-        number += 1
-        screen.show(scene, number=number)
-    screen.end(seconds=time.perf_counter() - began)
+    screen.begin(models=replay.models)
+    await _play(replay, database, show=screen.show)
+    screen.end(seconds=time.perf_counter() - began, database=str(database) if kept else None)
 
 
-async def _played(replay: Replay, database: Path) -> AsyncIterator[object]:
-    async with endpoint(replay, models=replay.models) as url:
-        async with staged(url, model=replay.models[0], database=database) as stage:
-            async for scene in play(stage):
-                yield scene
+async def _play(replay: Replay, database: Path, *, show: Callable[[Scene], object]) -> None:
+    async with (
+        endpoint(replay, models=replay.models) as url,
+        staged(url, model=replay.models[0], database=database) as stage,
+    ):
+        async for scene in play(stage):
+            show(scene)

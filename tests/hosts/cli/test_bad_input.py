@@ -29,12 +29,8 @@ ACCEPTED_TEXTS = [
 ODD_IDS = [
     "*",
     "%",
-    "_",
-    "..",
     "../../etc/passwd",
     "'",
-    '"',
-    "a b",
     "caf\u00e9",
     "user:default/alice",
 ]
@@ -53,14 +49,13 @@ REFUSED_IDS = [
 
 
 @pytest.mark.parametrize("raw", REFUSED_TEXTS.values(), ids=REFUSED_TEXTS.keys())
-@pytest.mark.parametrize("command", ["remember", "document", "recall", "edit"])
-def test_texts_that_cannot_be_kept_are_refused(command: str, raw: bytes, cli: Cli) -> None:
+def test_texts_that_cannot_be_kept_are_refused(raw: bytes, cli: Cli) -> None:
     cli("init")
-    argv = ["edit", "m_1", "-"] if command == "edit" else [command, "-"]
-    ended = cli(*argv, "--json", stdin=raw)
-    assert ended.code == 2
-    assert ended.error["type"] == "Invalid"
-    assert len(ended.error["message"]) < 300
+    for argv in (["remember", "-"], ["document", "-"], ["recall", "-"], ["edit", "m_1", "-"]):
+        ended = cli(*argv, "--json", stdin=raw)
+        assert ended.code == 2
+        assert ended.error["type"] == "Invalid"
+        assert len(ended.error["message"]) < 300
     assert cli("stats", "--everything", "--json").json["counts"]["memories"] == 0
 
 

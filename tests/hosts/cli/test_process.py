@@ -110,8 +110,6 @@ def test_odd_bytes_in_arguments_are_refused_in_one_line() -> None:
     for argv in (
         ["remember", b"caf\xe9"],
         ["remember", "--user", b"caf\xe9", "x"],
-        ["document", "--namespace", b"caf\xe9", "x"],
-        ["remember", "--relation", b"\xe9|a|b", "x"],
     ):
         ended = run(*argv)
         assert ended.returncode == 2

@@ -1,8 +1,9 @@
 """What the wiring hands to the command line, which may not look for it itself."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -50,8 +51,16 @@ class Companion(Protocol):
         ...
 
 
-Demo = Callable[[bool], Awaitable[int]]
-"""Plays the demonstration, as JSON or for a person; returns an exit code."""
+class Demo(Protocol):
+    """Plays the demonstration."""
+
+    async def __call__(self, *, as_json: bool, color: bool, database: Path | None) -> int:
+        """Play it as JSON or for a person; returns an exit code.
+
+        Args:
+            database: keep the memory in this new file; None keeps nothing.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

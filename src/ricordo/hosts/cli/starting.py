@@ -45,8 +45,17 @@ def _write_settings(path: Path) -> None:
 
 
 @command(takes=("json", "verbose"), example="ricordo demo")
-async def demo(here: Here) -> int:
+async def demo(
+    here: Here,
+    db: Annotated[
+        Path | None,
+        typer.Option("--db", metavar="PATH", help="Keep the story's memory in this new file."),
+    ] = None,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Leave colours out.")] = False,
+) -> int:
     """Play the story of Alice, with a real agent and a recorded model."""
     if here.given.demo is None:
         raise Invalid("this build has no demonstration")
-    return await here.given.demo(here.screen.json_lines)
+    if db is not None and db.exists():
+        raise Conflict(f"{db} exists already; the demonstration wants a new file")
+    return await here.given.demo(as_json=here.screen.json_lines, color=not no_color, database=db)

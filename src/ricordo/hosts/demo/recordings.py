@@ -1,7 +1,8 @@
 """Completions of a real model, kept to be given again for the same request, and never for another.
 
-A request is known by a digest of what the model reads: the messages and the shape of answer that
-is asked for. Ids are left out of it, for they differ from run to run and mean nothing to a model.
+A request is known by a digest of what the model reads: the messages, and the fields of the answer
+that is asked for. Ids and instants are left out of it, for they differ from run to run and mean
+nothing to a model.
 """
 
 import hashlib
@@ -60,7 +61,7 @@ def digest(request: Mapping[str, Any]) -> str:
         "messages": [
             [message.get("role"), _normal(_text(message))] for message in _messages(request)
         ],
-        "shape": request.get("response_format"),
+        "shape": sorted(_names(request.get("response_format"))),
     }
     canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]
@@ -145,6 +146,17 @@ def _completion(found: Recording) -> dict[str, Any]:
             "total_tokens": found.prompt_tokens + found.completion_tokens,
         },
     }
+
+
+def _names(node: Any) -> set[str]:
+    """The fields and choices of a schema, however a version of a library arranges them."""
+    if isinstance(node, list):
+        return set[str]().union(*map(_names, cast("list[Any]", node)))
+    if not isinstance(node, dict):
+        return set()
+    fields = cast("dict[str, Any]", node)
+    here = {str(name) for name in (*fields.get("properties", ()), *fields.get("enum", ()))}
+    return here.union(*map(_names, fields.values()))
 
 
 def _messages(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:

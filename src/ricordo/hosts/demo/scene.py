@@ -58,7 +58,7 @@ class Scene:
     receipt: Plain | None = None
     note: str | None = None
 
-    def plain(self, *, number: int) -> Plain:
+    def plain(self, number: int) -> Plain:
         """The scene as JSON-ready data, without what it does not have."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         kept = {name: value for name, value in fields.items() if value not in (None, ())}

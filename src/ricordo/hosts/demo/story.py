@@ -35,7 +35,8 @@ PLANNER = (
 HELLO = "Please keep your code examples concise. I work on Project Falcon."
 READ_FILE = "Show me an example of how to read a text file."
 MY_WORK = "Which project am I working on?"
-DEPENDS = "What does my project depend on?"
+HIS_WORK = "Do you know which project I work on?"
+DEPENDS = "Which technologies does my project depend on?"
 FACTS = (
     ("Project Falcon uses microservices", "Project Falcon", "uses", "microservices"),
     ("Microservices require a service mesh", "microservices", "requires", "service mesh"),
@@ -164,13 +165,13 @@ class _Teller:
         )
 
     async def another_person(self) -> Scene:
-        answer, found = await self._talk(self._agents.coder, self._bob, "bobs", MY_WORK)
+        answer, found = await self._talk(self._agents.coder, self._bob, "bobs", HIS_WORK)
         return await self._scene(
             "Bob asks the same assistant; nothing of Alice's is his to know",
             who="bob",
             agent="coder",
             thread="bobs",
-            said=MY_WORK,
+            said=HIS_WORK,
             answer=answer,
             found=found,
         )
