@@ -1,4 +1,4 @@
-"""Writes docs/reference/settings.md and docs/reference/cli.md from the code that they describe.
+"""Writes the pages of docs/reference/ that follow from the code that they describe.
 
 Run it after a change of settings or commands; a test compares.
 
@@ -17,6 +17,7 @@ from ricordo.hosts.cli.command import Command
 from ricordo.hosts.cli.exits import EXIT_CODES, INTERRUPTED
 from ricordo.settings import Settings
 from ricordo.settings.template import example
+from tools import library_pages
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -196,11 +197,11 @@ def _code(text: str) -> str:
     return f"`{text}`" if text and text != "see meaning" else text
 
 
-PAGES = {"settings.md": settings_page, "cli.md": cli_page}
+PAGES = {"settings.md": settings_page, "cli.md": cli_page, **library_pages.PAGES}
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write them all."""
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page(), encoding="utf-8")
 

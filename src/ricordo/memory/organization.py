@@ -9,8 +9,8 @@ from ricordo.memory import network
 from ricordo.memory.intake import Intake
 from ricordo.memory.network import Naming
 from ricordo.memory.recall import Ask, Recaller
-from ricordo.memory.records import KEEP, Impact, Keep, Records
-from ricordo.memory.screening import refuse_reason, sensitivity_of
+from ricordo.memory.records import KEEP, Impact, Keep, Records, storable
+from ricordo.memory.screening import sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Stored
 from ricordo.model import (
@@ -29,7 +29,6 @@ from ricordo.model import (
     Revision,
     Role,
     Source,
-    check_text,
 )
 from ricordo.ports import Walk
 
@@ -86,10 +85,7 @@ class OrganizationMemory:
             Invalid: unusable text, or a secret.
         """
         scope = self._writable()
-        check_text(text)
-        secret = refuse_reason(text)
-        if secret is not None:
-            raise Invalid(f"this looks like a secret ({secret}); memory is no place for secrets")
+        storable(text)
         if not 0.0 <= importance <= 1.0:
             raise Invalid(f"importance is {importance}; it lies between 0 and 1")
         now = self._services.clock()

@@ -1,8 +1,8 @@
 """Builds what a model is asked: a versioned prompt file, then numbered, delimited material.
 
 Every line of the material begins with a mark that this module writes (``U1>`` a user's words in
-turn 1, ``A1>`` the assistant's, ``D1>`` a text). A text from outside is put on one line, white space
-made single, so that it cannot begin a line of its own, pose as another speaker, or end the material.
+turn 1, ``A1>`` the assistant's, ``D1>`` a text). A text from outside is put on one line, its white
+space made single, so that it cannot begin a line, pose as another speaker, or end the material.
 """
 
 import json
