@@ -12,14 +12,24 @@ from enum import Enum
 from typing import Any
 
 import ricordo
-from ricordo import errors, events
+from ricordo import errors
+from ricordo.adapters.local import LocalEvents
 from ricordo.errors import RicordoError
 from ricordo.events import ALL, Event, OrganizationEvent, UserEvent
 from ricordo.hosts import maf
 from ricordo.hosts.cli.exits import exit_code
+from ricordo.memory.intake import Intake
 
 FACADES = (ricordo.Ricordo, ricordo.UserMemory, ricordo.OrganizationMemory)
 """The classes whose every public method is listed."""
+
+_PARTS = {
+    "intake.ready": Intake.ready,
+    "intake.drain": Intake.drain,
+    "intake.use": Intake.use,
+    "events.subscribe": LocalEvents.subscribe,
+}
+"""What an opened memory has besides its methods."""
 
 _LIBRARY = """# The library
 
@@ -47,13 +57,14 @@ at least once, in order per scope.
 ```python
 from ricordo.events import OrganizationMemoryDocumented, UserMemoryProposed
 
-async for event in memory.events.subscribe(kinds=[UserMemoryProposed, OrganizationMemoryDocumented]):
+kinds = [UserMemoryProposed, OrganizationMemoryDocumented]
+async for event in memory.events.subscribe(kinds=kinds):
     print(type(event).__name__, event.memory_id)
 ```
 
-Without `kinds` all are delivered, with a class its subclasses too (`UserEvent`, `OrganizationEvent`,
-`Event`). With `consumer="a name"` the position is kept in the file: who comes again under that name
-goes on after the last event that it was done with.
+Without `kinds` all are delivered, with a class its subclasses too (`UserEvent`,
+`OrganizationEvent`, `Event`). With `consumer="a name"` the position is kept in the file: who comes
+again under that name goes on after the last event that it was done with.
 
 ## Fields of every event
 
@@ -105,7 +116,9 @@ def library_page() -> str:
     for facade in FACADES:
         lines += ["", f"## `{facade.__name__}`", "", _about(facade), ""]
         lines += [_function(name, member) for name, member in methods(facade)]
-    lines += ["", "## Values", ""]
+        if facade is ricordo.Ricordo:
+            lines += [_function(f"memory.{name}", member) for name, member in _PARTS.items()]
+    lines += ["", "## Values", "", _function("grants_of", ricordo.grants_of)]
     lines += [_value(name) for name in ricordo.__all__ if _is_value(name)]
     lines += ["", "## In an agent: `ricordo.hosts.maf`", ""]
     lines += [f"- `{name}`: {_about(getattr(maf, name))}" for name in maf.__all__]

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from tools import library_pages
 
 from ricordo.hosts.cli.app import COMMANDS, GROUPS, build_app
 from ricordo.hosts.cli.command import Command
 from ricordo.hosts.cli.exits import EXIT_CODES, INTERRUPTED
 from ricordo.settings import Settings
 from ricordo.settings.template import example
-from tools import library_pages
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 

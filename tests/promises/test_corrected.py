@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import EntityClaim, Listing, RelationClaim, Sensitivity, Status
+from ricordo import EntityClaim, Listing, RelationClaim, Status
 from ricordo.errors import Conflict, Invalid, Refused
+from ricordo.model import Sensitivity
 from tests.support.fake_model import FakeModel
 from tests.support.opening import Clock, opened, person
 from tests.support.talking import answer, extractor, item
@@ -71,26 +72,26 @@ async def test_what_is_no_longer_true_waits_for_no_decision(tmp_path: Path) -> N
     """Approving relations that wait must not bring back a fact that a newer one replaced."""
     clock = Clock()
 
-    def leads(who: str) -> RelationClaim:
+    def status(value: str) -> RelationClaim:
         return RelationClaim(
             source=EntityClaim(name="Falcon"),
-            relation="owned by",
-            target=EntityClaim(name=who),
+            relation="has status",
+            target=EntityClaim(name=value),
         )
 
     proposed = answer(
-        item("x", "Falcon is owned by Red", relations=(("Falcon", "uses", "Red"),))
+        item("Falcon is in beta", "Falcon is in beta", relations=(("Falcon", "uses", "beta"),))
     )
     with FakeModel(lambda _: proposed) as model:
         async with opened(tmp_path, clock=clock, extractor=extractor(model)) as memory:
             org = memory.organization(person("carla", curator=["platform"]))
-            old = await org.document("Falcon is owned by Blue", relations=[leads("Blue")])
-            await org.edit(old.memory.id, text="Falcon is owned by Red")
+            old = await org.document("Falcon is in alpha", relations=[status("alpha")])
+            await org.edit(old.memory.id, text="Falcon is in beta")
             await memory.intake.drain()
             assert (await org.get(old.memory.id)).pending
-            again = await org.document("falcon is owned by red.", relations=[leads("Red")])
+            again = await org.document("Falcon is in beta.", relations=[status("beta")])
             assert again.memory.id == old.memory.id
-            await org.document("Falcon is owned by Green", relations=[leads("Green")])
+            await org.document("Falcon is stable", relations=[status("stable")])
             assert (await org.get(old.memory.id)).status is Status.SUPERSEDED
             assert (await org.list(Listing(review=True))).memories == ()
             with pytest.raises(Conflict, match="waits for no decision"):

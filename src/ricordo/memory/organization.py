@@ -14,6 +14,7 @@ from ricordo.memory.screening import sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Stored
 from ricordo.model import (
+    DeadLetter,
     Entity,
     Kind,
     Listing,
@@ -205,6 +206,15 @@ class OrganizationMemory:
     async def forget(self, memory_id: str) -> int:
         """Remove one fact with everything derived; forgetting it twice is not an error."""
         return await self._records(Role.CURATOR).forget([memory_id])
+
+    async def dead_letters(self, *, limit: int = 50) -> Sequence[DeadLetter]:
+        """The namespace's facts for which a model could propose no relations, with the reasons."""
+        return await self._services.ledger.dead_letters(scope=self._writable(), limit=limit)
+
+    async def replay(self, job_id: int) -> None:
+        """Queue a dead letter again. Raises `NotFound`."""
+        await self._services.ledger.replay(job_id, scope=self._writable())
+        self._intake.nudge()
 
     async def alias(self, entity: str, *, name: str) -> Entity:
         """Let `name` mean the same entity as `entity`."""

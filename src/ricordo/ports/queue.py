@@ -25,7 +25,8 @@ class Queue(Protocol):
         self, *, at: datetime, size: int, patience: float, lease: float, scope: Scope | None = None
     ) -> Batch | None:
         """Lease up to `size` jobs of one scope that has `size` waiting, or whose oldest has waited
-        `patience` seconds; turns of one agent, or requests. The lease ends by itself after `lease` seconds. `scope` restricts it."""
+        `patience` seconds: turns of one agent, or requests. The lease ends by itself after `lease`
+        seconds. `scope` restricts it."""
         ...
 
     async def retry(self, batch: Batch, *, at: datetime, failed: bool = True) -> None:
