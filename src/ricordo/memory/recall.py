@@ -95,7 +95,7 @@ class Recaller:
             SpaceMismatch: memories were indexed with another model; reindex them.
         """
         started = time.perf_counter()
-        question = clean_text(ask.question)[-LONGEST_QUESTION:].strip()
+        question = clean_text(ask.question[-LONGEST_QUESTION:]).strip()
         scopes = self._scopes(ask)
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
