@@ -63,7 +63,7 @@ class RawFile:
         """Whether the path still leads to this file; what is written to a deleted one is lost."""
         try:
             status = self._path.stat()
-        except FileNotFoundError:
+        except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._key
 
