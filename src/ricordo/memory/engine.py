@@ -88,7 +88,7 @@ class Ricordo:
     ) -> Recollection:
         """Find what helps with a question, in every memory that the principal may see.
 
-        Args: see `Ask`.
+        Args: as of `UserMemory.recall`.
         """
         ask = Ask(
             question=question,

@@ -176,7 +176,21 @@ class OrganizationMemory:
         expires_at: datetime | Keep | None = KEEP,
         version: int | None = None,
     ) -> Memory:
-        """Change a fact; see `Records.edit`. Raises `Denied` without the role curator."""
+        """Change a fact; an old text is kept as history until the fact is forgotten.
+
+        A new text closes the relations that only the old one supported; a model may propose new
+        ones. What is left out stays as it is.
+
+        Args:
+            expires_at: not recalled from then on; None is never.
+            version: the version that was seen; None accepts any.
+
+        Raises:
+            Denied: without the role curator.
+            NotFound: no such memory here.
+            Conflict: it changed meanwhile, or another memory says the new text already.
+            Invalid: a value out of range, or a secret.
+        """
         edited = await self._records(Role.CURATOR).edit(
             memory_id, text=text, importance=importance, expires_at=expires_at, version=version
         )

@@ -40,6 +40,7 @@ from ricordo.model import (
     RelationClaim,
     Revision,
     Scope,
+    Source,
     Space,
     Status,
     check_text,
@@ -122,9 +123,8 @@ class Records:
 
         async def work(tx: Writing) -> Stored:
             stored = await store(tx, draft, services=self._services)
-            if stored.created and not claims and memory.kind is Kind.FACT:
-                job = Relate(memory_id=memory.id, at=memory.updated_at)
-                await tx.enqueue(job, scope=self._scope)
+            if stored.created and not claims:
+                await self._ask_for_relations(tx, stored.memory)
             await tx.audit(act, by=self._by, scope=self._scope, subjects=[stored.memory.id])
             return stored
 
@@ -243,11 +243,14 @@ class Records:
         await tx.put(new, indexed=indexed if reworded else None, space=space if reworded else None)
         if reworded:
             await close_relations(tx, new.id, scope=self._scope, at=new.updated_at)
-            if new.kind is Kind.FACT and new.status is Status.ACTIVE:
-                job = Relate(memory_id=new.id, at=new.updated_at)
-                await tx.enqueue(job, scope=self._scope)
+            await self._ask_for_relations(tx, new)
         await tx.audit("edit", by=self._by, scope=self._scope, subjects=[new.id])
         await tx.emit(updated(new, "edited", self._services))
+
+    async def _ask_for_relations(self, tx: Writing, memory: Memory) -> None:
+        if memory.kind is Kind.FACT and memory.status is Status.ACTIVE:
+            job = Relate(memory_id=memory.id, at=memory.updated_at)
+            await tx.enqueue(job, scope=self._scope)
 
     async def approve(self, memory_id: str) -> Stored:
         """Make a proposed memory active, or let an active one's waiting relations into the graph.
@@ -272,6 +275,8 @@ class Records:
             relations, refusals = await relate(tx, new, old.pending, services=self._services)
             if old.status is Status.PROPOSED:
                 await supersede(tx, new.replaces, scope=self._scope, at=at, services=self._services)
+                if new.source is Source.SAID and not old.pending:
+                    await self._ask_for_relations(tx, new)
             await self._decided(tx, new, approved=True)
             return Stored(memory=new, created=False, relations=relations, refusals=refusals)
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
 from ricordo.adapters.sqlite import SqliteLedger
@@ -168,6 +169,15 @@ async def _background(memory: Ricordo) -> AsyncGenerator[None]:
 
 
 def _told(task: asyncio.Task[None]) -> None:
-    """An operator hears at once that the worker ended, not only when the memory is closed."""
-    if not task.cancelled() and task.exception() is not None:
-        _log.critical("the background worker ended (%s); reopen the memory", task.exception())
+    """An operator hears at once that the worker ended, not only when the memory is closed.
+
+    By name only: the message of an unknown error may quote anything.
+    """
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        cause = cast("ExceptionGroup[Exception]", error).exceptions[0] if _many(error) else error
+        _log.critical("the background worker ended (%s); reopen the memory", type(cause).__name__)
+
+
+def _many(error: BaseException) -> bool:
+    return isinstance(error, BaseExceptionGroup)
