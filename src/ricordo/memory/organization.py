@@ -114,11 +114,12 @@ class OrganizationMemory:
         question: str,
         *,
         namespaces: Sequence[str | None] | None = None,
-        limit: int = 10,
-        tokens: int = 800,
-        deadline: float = 0.25,
-        hops: int = 3,
+        limit: int | None = None,
+        tokens: int | None = None,
+        deadline: float | None = None,
+        hops: int | None = None,
         as_of: datetime | None = None,
+        explain: bool = True,
     ) -> Recollection:
         """Find documented facts by meaning, words and relation, in the granted namespaces.
 
@@ -139,6 +140,7 @@ class OrganizationMemory:
                 as_of=as_of,
                 user=False,
                 organization=True,
+                explain=explain,
                 namespaces=None if namespaces is None else tuple(namespaces),
             )
         )

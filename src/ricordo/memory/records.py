@@ -9,12 +9,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from ricordo.errors import Conflict, Invalid, NotFound
-from ricordo.events import (
-    Event,
-    OrganizationMemoryRetracted,
-    ReviewDecided,
-    UserMemoryForgotten,
-)
+from ricordo.memory import announcing
 from ricordo.memory.screening import refuse_reason, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import (
@@ -24,7 +19,6 @@ from ricordo.memory.storing import (
     relate,
     store,
     supersede,
-    updated,
 )
 from ricordo.model import (
     MAX_RELATIONS,
@@ -32,7 +26,6 @@ from ricordo.model import (
     Kind,
     Listing,
     Memory,
-    OrganizationScope,
     Page,
     Refusal,
     Relate,
@@ -245,7 +238,7 @@ class Records:
             await close_relations(tx, new.id, scope=self._scope, at=new.updated_at)
             await self._ask_for_relations(tx, new)
         await tx.audit("edit", by=self._by, scope=self._scope, subjects=[new.id])
-        await tx.emit(updated(new, "edited", self._services))
+        await tx.emit(announcing.updated(new, "edited", services=self._services))
 
     async def _ask_for_relations(self, tx: Writing, memory: Memory) -> None:
         if memory.kind is Kind.FACT and memory.status is Status.ACTIVE:
@@ -372,30 +365,16 @@ class Records:
             return 0
         await tx.remove(known, scope=self._scope)
         await tx.audit("forget", by=self._by, scope=self._scope, subjects=known)
-        await tx.emit(self._forgotten(tuple(known)))
+        await tx.emit(
+            announcing.forgotten(tuple(known), scope=self._scope, services=self._services)
+        )
         return len(known)
-
-    def _forgotten(self, ids: tuple[str, ...]) -> Event:
-        event_id, at = self._services.new_id("e"), self._services.clock()
-        if isinstance(self._scope, OrganizationScope):
-            return OrganizationMemoryRetracted(
-                id=event_id, at=at, scope=self._scope, memory_ids=ids
-            )
-        return UserMemoryForgotten(id=event_id, at=at, scope=self._scope, memory_ids=ids)
 
     async def _decided(self, tx: Writing, memory: Memory, *, approved: bool) -> None:
         act = "approve" if approved else "reject"
         await tx.audit(act, by=self._by, scope=self._scope, subjects=[memory.id])
         await tx.emit(
-            ReviewDecided(
-                id=self._services.new_id("e"),
-                at=memory.updated_at,
-                scope=self._scope,
-                origins=memory.origins,
-                memory_id=memory.id,
-                approved=approved,
-                by=self._by,
-            )
+            announcing.decided(memory, approved=approved, by=self._by, services=self._services)
         )
 
     async def _waiting(self, tx: Reading, memory_id: str) -> Memory:

@@ -140,14 +140,15 @@ class UserMemory:
         self,
         question: str,
         *,
-        limit: int = 10,
-        tokens: int = 800,
-        deadline: float = 0.25,
-        hops: int = 3,
+        limit: int | None = None,
+        tokens: int | None = None,
+        deadline: float | None = None,
+        hops: int | None = None,
         as_of: datetime | None = None,
         user: bool = True,
         organization: bool = True,
         namespaces: Sequence[str | None] | None = None,
+        explain: bool = True,
     ) -> Recollection:
         """Find what helps with a question, in this user's memory and the granted organization's.
 
@@ -157,10 +158,12 @@ class UserMemory:
             limit: at most this many memories, 1 to 1,000.
             tokens: at most about this many tokens of text.
             deadline: seconds.
-            hops: steps of the walk in the graphs, 0 to 8.
+            hops: steps of the walk in the graphs, 0 to 8. Where one of these four is not given,
+                the settings' own holds.
             as_of: what was true then; None is now.
             user, organization: which memory to ask.
             namespaces: only these of the organization; None is all that are granted.
+            explain: with each memory its signals and the walk that led to it.
 
         Raises:
             Denied: a namespace that is not granted.
@@ -180,6 +183,7 @@ class UserMemory:
                 user=user,
                 organization=organization,
                 namespaces=None if namespaces is None else tuple(namespaces),
+                explain=explain,
             )
         )
 

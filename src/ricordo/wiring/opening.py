@@ -16,7 +16,7 @@ from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
 from ricordo.memory.screening import review_reasons
-from ricordo.memory.services import Policy, Services
+from ricordo.memory.services import Bounds, Policy, Services
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor
@@ -125,6 +125,12 @@ async def _services(
         policy=Policy(
             auto_approve=settings.review_auto_approve,
             min_confidence=settings.review_min_confidence,
+        ),
+        bounds=Bounds(
+            limit=settings.recall_limit,
+            tokens=settings.recall_tokens,
+            deadline=settings.recall_deadline,
+            hops=settings.recall_hops,
         ),
     )
     return services, events
