@@ -21,9 +21,10 @@ from ricordo.model import (
     Space,
 )
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.walking import Walking
 
 
-class Reading(Protocol):
+class Reading(Walking, Protocol):
     """One consistent snapshot, restricted to the scopes that it was opened for.
 
     1. What another scope holds is not found, by id or otherwise.
