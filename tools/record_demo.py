@@ -38,9 +38,7 @@ class Recorder:
         shown: what the model is called in the recordings.
     """
 
-    def __init__(
-        self, base_url: str, *, model: str, key: str, shown: str, timeout: float
-    ) -> None:
+    def __init__(self, base_url: str, *, model: str, key: str, shown: str, timeout: float) -> None:
         self._url = base_url.rstrip("/") + "/chat/completions"
         self._model = model
         self._key = key

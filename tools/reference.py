@@ -1,4 +1,4 @@
-"""Writes docs/reference/settings.md and docs/reference/cli.md from the code that they describe.
+"""Writes the pages of docs/reference/ that follow from the code that they describe.
 
 Run it after a change of settings or commands; a test compares.
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from tools import library_pages
 
 from ricordo.hosts.cli.app import COMMANDS, GROUPS, build_app
 from ricordo.hosts.cli.command import Command
@@ -196,11 +197,11 @@ def _code(text: str) -> str:
     return f"`{text}`" if text and text != "see meaning" else text
 
 
-PAGES = {"settings.md": settings_page, "cli.md": cli_page}
+PAGES = {"settings.md": settings_page, "cli.md": cli_page, **library_pages.PAGES}
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write them all."""
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page(), encoding="utf-8")
 

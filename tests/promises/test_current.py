@@ -1,6 +1,7 @@
 """Promise 12: a new value of a single-valued relation closes the old one; the past is found."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,40 @@ async def test_merged_entities_are_one_until_unmerged(tmp_path: Path) -> None:
         await org.alias("Falcon", name="Project Falcon")
         paths = await org.paths("project falcon", to="K8S")
         assert [len(p.steps) for p in paths.paths] == [1]
+
+
+async def test_what_was_true_once_is_true_again_when_it_is_said_again(tmp_path: Path) -> None:
+    """Its time had run out, so an origin alone would leave it unfound."""
+    clock = Clock()
+    async with opened(tmp_path, clock=clock) as memory:
+        alice = memory.user(person(), agent="coder")
+        await alice.remember("Lives in Bern", relations=[lives_in("Bern")])
+        moves = RelationClaim(
+            source=EntityClaim(name="user"),
+            relation="lives in",
+            target=EntityClaim(name="Basel"),
+            valid_from=clock() + timedelta(days=10),
+        )
+        await alice.remember("Moves to Basel", relations=[moves])
+        clock.pass_by(days=20)
+        assert "Lives in Bern" not in await recalled(alice, "Bern")
+        again = await alice.remember("Lives in Bern", relations=[lives_in("Bern")])
+        assert again.created
+        assert "Lives in Bern" in await recalled(alice, "Bern")
+        assert [p.end for p in (await alice.explore("user")).paths] == ["Bern"]
+
+
+async def test_what_expired_comes_back_when_it_is_said_again(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock=clock) as memory:
+        alice = memory.user(person(), agent="coder")
+        await alice.remember("Is on call", expires_at=clock() + timedelta(days=7))
+        clock.pass_by(days=8)
+        assert await recalled(alice, "on call") == []
+        again = await alice.remember("Is on call")
+        assert (again.created, again.memory.expires_at) == (False, None)
+        assert await recalled(alice, "on call") == ["Is on call"]
+
+
+async def recalled(mine, question: str) -> list[str]:
+    return [item.memory.text for item in (await mine.recall(question, deadline=5)).items]

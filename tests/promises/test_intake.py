@@ -1,14 +1,18 @@
 """Promises 4, 6, 8, 9 and 10: from a turn to memory, whatever the model answers."""
 
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
 
 from ricordo import Kind, Listing, Settings, Speaker, Status, Turn
 from ricordo.errors import Erased
+from ricordo.events import UserMemoryStored
 from ricordo.model import Said
+from ricordo.testing.embedding import HashingEmbedder
 from tests.support.fake_model import FakeModel, Reply, scripted
+from tests.support.holding import held, impatient
 from tests.support.opening import Clock, opened, person
 from tests.support.talking import answer, extractor, item, turn
 
@@ -438,3 +442,133 @@ async def test_scripted_answers_over_two_batches_keep_order(tmp_path: Path) -> N
             assert await texts(memory, kind=Kind.FACT) == {"Lives in Basel"}, (
                 "the old one is closed"
             )
+
+
+async def test_the_worker_goes_on_after_the_file_was_held_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Promise 4: what cannot be written now is tried again, by the same worker."""
+    impatient(monkeypatch)
+    clock = Clock()
+    settings = Settings(worker=True, batch_wait=0)
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        async with opened(
+            tmp_path, clock=clock, extractor=extractor(model), settings=settings
+        ) as memory:
+            alice = memory.user(person(), agent="coder")
+            async with asyncio.timeout(20):
+                await alice.remember("Likes tea")
+                await alice.recall("tea", deadline=5)
+                with held(tmp_path / "memory.db"):
+                    await refused_for_a_while(memory)
+                clock.pass_by(hours=1)  # past the lease of what could not be given back
+                async with memory.events.subscribe(kinds=[UserMemoryStored]) as events:
+                    await alice.observe(turn(SAID, clock=clock))
+                    await anext(events)
+            assert "Works on Project Falcon" in await texts(memory)
+
+
+async def refused_for_a_while(memory) -> None:
+    """Until both, the queue's worker and the journal's, have met the held file."""
+    met = {"ricordo.memory.intake": asyncio.Event(), "ricordo.memory.journal": asyncio.Event()}
+    handler = logging.Handler()
+    handler.emit = lambda record: met[record.name].set()
+    loggers = [logging.getLogger(name) for name in met]
+    for logger in loggers:
+        logger.addHandler(handler)
+    memory.intake.nudge()
+    try:
+        await asyncio.gather(*(event.wait() for event in met.values()))
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+
+
+async def test_turns_wait_for_a_reindex_where_anyone_can_see_them(tmp_path: Path) -> None:
+    """Promise 4: memories of another model's space cannot be compared; the turn is not lost."""
+    clock = Clock()
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        async with opened(tmp_path, clock=clock) as memory:
+            await memory.user(person(), agent="coder").remember("Likes tea", importance=0.6)
+        async with opened(
+            tmp_path, clock=clock, extractor=extractor(model), embedder=OtherEmbedder()
+        ) as memory:
+            alice = memory.user(person(), agent="coder")
+            await alice.observe(turn(SAID, clock=clock))
+            for _ in range(5):
+                clock.pass_by(hours=2)
+                await memory.intake.drain()
+            reasons = [letter.reason for letter in await alice.dead_letters()]
+            assert any("reindex" in reason for reason in reasons)
+            assert (await memory.ledger.backlog()).leased == 0
+
+
+class OtherEmbedder(HashingEmbedder):
+    model = "another-64"
+
+
+async def test_closing_during_an_extraction_is_no_failed_attempt(tmp_path: Path) -> None:
+    """Promise 4: who closes often must not find the turn among the dead letters."""
+    clock = Clock()
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hanging(_) -> Reply:
+        loop.call_soon_threadsafe(arrived.set)
+        return Reply(hang=True)
+
+    with FakeModel(hanging) as model:
+        async with opened(tmp_path, clock=clock, extractor=extractor(model)) as memory:
+            await memory.user(person(), agent="coder").observe(turn(SAID, clock=clock))
+            for _ in range(6):
+                arrived.clear()
+                working = asyncio.create_task(memory.intake.drain())
+                await arrived.wait()
+                working.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await working
+            batch = await memory.ledger.claim(at=clock(), size=1, patience=0, lease=60)
+            assert batch is not None
+            assert batch.jobs[0].attempts == 0
+
+
+async def test_a_slow_model_is_not_asked_twice_because_its_lease_is_short(tmp_path: Path) -> None:
+    """Promise 6: however the settings are mixed, a call that is under way is waited for."""
+    clock = Clock()
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hanging(_) -> Reply:
+        loop.call_soon_threadsafe(arrived.set)
+        return Reply(hang=True)
+
+    settings = Settings(worker=False, lease_seconds=10, model_timeout=100)
+    with FakeModel(hanging) as model:
+        async with opened(
+            tmp_path, clock=clock, extractor=extractor(model), settings=settings
+        ) as memory:
+            await memory.user(person(), agent="coder").observe(turn(SAID, clock=clock))
+            working = asyncio.create_task(memory.intake.drain())
+            await arrived.wait()
+            clock.pass_by(seconds=400)
+            assert await memory.ledger.claim(at=clock(), size=1, patience=0, lease=60) is None
+            working.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await working
+
+
+async def test_what_is_cut_to_keep_the_budget_is_said(tmp_path: Path) -> None:
+    """Oversized input is cut at sentence ends, with a note that a person can see."""
+    clock = Clock()
+    settings = Settings(worker=False, batch_tokens=600)
+    long = "I work on Project Falcon. " + "This sentence says nothing new at all. " * 2_000
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        async with opened(
+            tmp_path, clock=clock, extractor=extractor(model), settings=settings
+        ) as memory:
+            alice = memory.user(person(), agent="coder")
+            await alice.observe(turn(long, clock=clock))
+            await memory.intake.drain()
+            assert len(model.requests[-1].last_user_text) < 4_000
+            assert await texts(memory) == {"Works on Project Falcon"}
+            assert "was cut from about" in (await alice.refusals())[0].reason

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ricordo import EntityClaim, RelationClaim
 from ricordo.errors import Invalid, SpaceMismatch, Unavailable
 from ricordo.testing.embedding import HashingEmbedder
+from tests.support.holding import held, impatient
 from tests.support.opening import Clock, opened, person
 
 
@@ -227,3 +229,38 @@ async def test_a_megabyte_of_question_is_clamped_to_its_end(tmp_path: Path) -> N
             "Works on Project Falcon",
             "Project Falcon uses microservices",
         }
+
+
+async def test_an_expired_memory_is_not_told_by_a_walk_over_it(tmp_path: Path) -> None:
+    """Its relation is in the graph still, and the walk's end is not expired."""
+    clock = Clock()
+    async with opened(tmp_path, clock=clock) as memory:
+        alice = memory.user(READER, agent="coder")
+        await alice.remember(
+            "Works on Project Falcon until Friday",
+            relations=[claim("user", "works on", "Project Falcon")],
+            expires_at=clock() + timedelta(days=3),
+        )
+        org = memory.organization(person("carla", curator=["platform"]))
+        await org.document("Falcon it is", relations=[claim("Project Falcon", "uses", "NATS")])
+        before = await alice.recall("What does my work depend on?", deadline=5)
+        assert [len(path.steps) for path in before.paths] == [1, 2]
+        clock.pass_by(days=4)
+        after = await alice.recall("What does my work depend on?", deadline=5)
+        assert "Works on" not in repr(after)
+        assert all(step.type != "works_on" for path in after.paths for step in path.steps)
+
+
+async def test_recalls_are_counted_once_although_the_ledger_was_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient(monkeypatch)
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        stored = await alice.remember("Works on Project Falcon")
+        await alice.recall("Falcon", deadline=5)
+        with held(tmp_path / "memory.db"):
+            await memory.services.journal.flush()
+        await memory.services.journal.flush()
+        await memory.services.journal.flush()
+        assert (await alice.get(stored.memory.id)).recalls == 1

@@ -226,10 +226,12 @@ async def test_an_unreadable_answer_is_repaired_once(text: str, told: str):
 
 
 async def test_an_answer_that_stays_unreadable_is_malformed_without_its_text():
-    with FakeModel(scripted(Reply(text=SECRET))) as model:
-        with pytest.raises(Malformed, match="after a repair") as caught:
-            await extractor(model).extract(ASK)
-        assert len(model.requests) == 2
+    with (
+        FakeModel(scripted(Reply(text=SECRET))) as model,
+        pytest.raises(Malformed, match="after a repair") as caught,
+    ):
+        await extractor(model).extract(ASK)
+    assert len(model.requests) == 2
     assert SECRET not in str(caught.value)
 
 
@@ -287,18 +289,22 @@ async def test_a_request_refused_in_every_manner_changes_nothing_for_the_next():
     ],
 )
 async def test_an_http_error_names_its_status_and_whether_to_try_again(status: int, told: str):
-    with FakeModel(scripted(Reply(status=status))) as model:
-        with pytest.raises(Unavailable, match=told) as caught:
-            await _impatient(model).extract(ASK)
+    with (
+        FakeModel(scripted(Reply(status=status))) as model,
+        pytest.raises(Unavailable, match=told) as caught,
+    ):
+        await _impatient(model).extract(ASK)
     assert caught.value.__cause__ is not None
     assert "Falcon" not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_passing_http_error_says_try_again_later(status: int):
-    with FakeModel(scripted(Reply(status=status))) as model:
-        with pytest.raises(Unavailable, match=f"HTTP {status}; try again later"):
-            await _impatient(model).extract(ASK)
+    with (
+        FakeModel(scripted(Reply(status=status))) as model,
+        pytest.raises(Unavailable, match=f"HTTP {status}; try again later"),
+    ):
+        await _impatient(model).extract(ASK)
 
 
 async def test_an_endpoint_that_is_not_there_is_unavailable():
@@ -309,9 +315,11 @@ async def test_an_endpoint_that_is_not_there_is_unavailable():
 
 
 async def test_a_model_that_hangs_is_given_up_at_the_deadline():
-    with FakeModel(scripted(Reply(hang=True))) as model:
-        with pytest.raises(DeadlineExceeded, match=r"0\.05 s"):
-            await extractor(model, timeout=0.05).extract(ASK)
+    with (
+        FakeModel(scripted(Reply(hang=True))) as model,
+        pytest.raises(DeadlineExceeded, match=r"0\.05 s"),
+    ):
+        await extractor(model, timeout=0.05).extract(ASK)
 
 
 class _Plugged:

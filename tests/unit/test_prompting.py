@@ -166,6 +166,7 @@ def test_oversized_input_is_cut_at_a_sentence_with_a_note():
     assert estimate(asked.material) <= 500
     [note] = asked.notes
     assert note.startswith("U2 was cut from about")
+    assert prompting.concerns_source(note)
     assert "sentence" not in note
 
 
@@ -176,6 +177,7 @@ def test_the_assistant_is_cut_before_the_user():
     assert asked.material.count("I use Rust daily.") == 8
     assert estimate(asked.material) <= 150
     assert any("assistant's messages were left out" in note for note in asked.notes)
+    assert not any(map(prompting.concerns_source, asked.notes))
 
 
 def test_a_long_answer_of_the_assistant_takes_little_room():

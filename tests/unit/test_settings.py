@@ -3,13 +3,16 @@
 import os
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from ricordo import EntityClaim, RelationClaim
 from ricordo.errors import Invalid
 from ricordo.settings import Settings, data_path, load_settings
 from ricordo.settings.template import example, template
+from tests.support.opening import opened, person
 
 
 @pytest.fixture(autouse=True)
@@ -227,3 +230,20 @@ def test_the_template_describes_every_setting_and_changes_nothing() -> None:
     assert values.keys() == Settings.model_fields.keys()
     values["embedding_model"] = "other"
     assert Settings(**values).grants == {"platform": "curator", "hr": "reader"}
+
+
+@pytest.mark.parametrize(("mode", "admitted"), [(None, False), ("open", True), ("strict", False)])
+async def test_the_vocabulary_file_s_own_mode_holds_unless_it_is_set(
+    tmp_path: Path, mode: Literal["strict", "open"] | None, admitted: bool
+) -> None:
+    own = tmp_path / "vocabulary.toml"
+    own.write_text('mode = "strict"\n[entities.Ship]\n[relations.sails_to]\n', encoding="utf-8")
+    settings = Settings(vocabulary=own, vocabulary_mode=mode, worker=False)
+    claim = RelationClaim(
+        source=EntityClaim(name="Esmeralda"), relation="adores", target=EntityClaim(name="Genoa")
+    )
+    async with opened(tmp_path, settings=settings) as memory:
+        team = memory.organization(person(curator=["fleet"]), namespace="fleet")
+        stored = await team.document("Esmeralda adores Genoa", relations=[claim])
+    assert bool(stored.relations) is admitted
+    assert bool(stored.refusals) is not admitted

@@ -5,7 +5,7 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ricordo.errors import Conflict, Malformed, RicordoError, Unavailable
+from ricordo.errors import Conflict, Malformed, RicordoError, SpaceMismatch, Unavailable
 from ricordo.memory.learning import Learner, Lesson
 from ricordo.memory.services import Services
 from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clean_text
@@ -73,26 +73,38 @@ class Intake:
         return fresh
 
     async def run(self) -> None:
-        """Work through the queue until cancelled; batches in flight are finished or given back."""
+        """Work through the queue until cancelled; batches in flight are finished or given back.
+
+        A ledger that cannot be written just now, because the disk is full or another process holds
+        it, ends nothing: what waits still waits, and is tried again.
+        """
         running: set[asyncio.Task[None]] = set()
         try:
             while True:
                 self._news.clear()
-                while self._extractor is not None and len(running) < self._pace.at_once:
-                    batch = await self._claim(patience=self._pace.patience, scope=None)
-                    if batch is None:
-                        break
-                    task = asyncio.create_task(self._process(batch, self._extractor))
-                    task.add_done_callback(lambda _: self.nudge())
-                    running.add(task)
+                try:
+                    await self._start(running)
+                except RicordoError as error:
+                    _log.error("the queue cannot be worked through just now: %s", error)
+                    await asyncio.sleep(self._pace.poll)
                 await self._wait()
                 for task in [task for task in running if task.done()]:
                     running.discard(task)
-                    task.result()
+                    _ended(task)
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+
+    async def _start(self, running: set[asyncio.Task[None]]) -> None:
+        """Begin with as many batches as may be in flight."""
+        while self._extractor is not None and len(running) < self._pace.at_once:
+            batch = await self._claim(patience=self._pace.patience, scope=None)
+            if batch is None:
+                return
+            task = asyncio.create_task(self._process(batch, self._extractor))
+            task.add_done_callback(lambda _: self.nudge())
+            running.add(task)
 
     async def drain(self, *, scope: Scope | None = None) -> int:
         """Work through everything that waits now, without patience. Returns batches processed.
@@ -130,7 +142,7 @@ class Intake:
         try:
             lesson = await self._lesson(batch, extractor)
             await self._learner.commit(lesson)
-        except Unavailable as error:
+        except (Unavailable, SpaceMismatch) as error:  # the latter until someone reindexes
             await self._give_back(batch, error)
         except Malformed as error:
             await self._alone(batch, extractor, error)
@@ -167,7 +179,12 @@ class Intake:
         await self._services.ledger.retry(batch, at=at)
 
     async def _hand_back(self, batch: Batch) -> None:
-        await self._services.ledger.retry(batch, at=self._services.clock())
+        """Let others have what this worker may not finish; that is no failed attempt."""
+        try:
+            await self._services.ledger.retry(batch, at=self._services.clock(), failed=False)
+        except RicordoError as error:
+            # Committed just now, or free again when its lease ends.
+            _log.info("batch of %d jobs was not given back: %s", len(batch.jobs), error)
 
     async def _park(self, batch: Batch, error: RicordoError) -> None:
         reason = f"{type(error).__name__}: {error}"
@@ -183,6 +200,14 @@ class Intake:
             display_id=turn.display_id,
             said=tuple(_bounded(said, self._pace.longest_turn) for said in turn.said),
         )
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    """Read a batch's end; one that could not even be given back is free when its lease ends."""
+    try:
+        task.result()
+    except RicordoError as error:
+        _log.error("a batch could not be given back, and waits for its lease to end: %s", error)
 
 
 def _only(batch: Batch, job: Job) -> Batch:

@@ -1,13 +1,17 @@
 """Notes what was recalled, off the path of the answer."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ricordo.errors import RicordoError
 from ricordo.events import Event, OrganizationMemoryRecalled, UserMemoryRecalled
 from ricordo.model import Memory, Scope, UserScope
 from ricordo.ports import Ledger, Writing
+
+_log = logging.getLogger(__name__)
 
 BUFFER = 10_000
 """Most recalls kept until the next write; older ones are dropped, for they are only counters."""
@@ -45,18 +49,23 @@ class Journal:
             self._noted.set()
 
     def drop(self, scope: Scope) -> None:
-        """Forget what was noted of a scope that is being erased."""
+        """Forget what was noted of a scope, as when it is being erased."""
         self._notes = [note for note in self._notes if note.scope != scope]
 
     async def flush(self) -> None:
-        """Write down everything noted so far."""
+        """Write down everything noted so far; what cannot be written now is kept for later."""
         self._noted.clear()
-        notes, self._notes = self._notes, []
-        by_scope: dict[Scope, list[_Note]] = {}
-        for note in notes:
-            by_scope.setdefault(note.scope, []).append(note)
-        for scope, some in by_scope.items():
-            await self._write(scope, some)
+        for scope in dict.fromkeys(note.scope for note in self._notes):
+            some = [note for note in self._notes if note.scope == scope]
+            # Taken before the write: a cancelled one may be committed, and nothing counts twice.
+            self.drop(scope)
+            try:
+                await self._write(scope, some)
+            except RicordoError as error:
+                _log.warning("recalls could not be counted just now: %s", error)
+                self._notes = [*some, *self._notes][-BUFFER:]
+                self._noted.set()
+                return
 
     async def run(self, *, every: float = 1.0) -> None:
         """Flush about every `every` seconds, until cancelled; then once more."""

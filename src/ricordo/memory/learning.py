@@ -71,18 +71,17 @@ class Learner:
         if not any(_own_words(turn) for turn in turns):
             return Lesson(batch=batch)  # nothing of the user's own: no call
         existing = await self._existing(batch, turns)
-        answer = await extractor.extract(
-            prompting.extraction(
-                turns,
-                existing,
-                vocabulary_relations=self._services.vocabulary.relation_names,
-                vocabulary_types=self._services.vocabulary.type_names,
-                budget_tokens=self._tokens,
-                open_vocabulary=self._services.vocabulary.open,
-            )
+        instructions = prompting.extraction(
+            turns,
+            existing,
+            vocabulary_relations=self._services.vocabulary.relation_names,
+            vocabulary_types=self._services.vocabulary.type_names,
+            budget_tokens=self._tokens,
+            open_vocabulary=self._services.vocabulary.open,
         )
+        answer = await extractor.extract(instructions)
         sifter = _Sifter(self._services, batch=batch, turns=turns, existing=existing)
-        memories, refusals = sifter.sift(answer)
+        memories, refusals = sifter.sift(answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
 
     async def relations(self, batch: Batch, extractor: Extractor) -> Lesson:
@@ -214,12 +213,16 @@ class _Sifter:
         self._memories: list[Sifted] = []
         self._refusals: list[Refusal] = []
 
-    def sift(self, answer: Extraction) -> tuple[list[Sifted], tuple[Refusal, ...]]:
-        """The memories that may be stored, and a refusal for every item that may not."""
+    def sift(
+        self, answer: Extraction, *, notes: Sequence[str]
+    ) -> tuple[list[Sifted], tuple[Refusal, ...]]:
+        """The memories that may be stored, and a refusal for all that may not or was not read."""
         for candidate in answer.candidates:
             self._one(candidate, answer)
         for fault in answer.faults:
             self._refuse(f"unreadable item: {fault}", None, None)
+        for note in filter(prompting.concerns_source, notes):
+            self._refuse(f"not read, to keep the token budget: {note}", None, None)
         return self._memories, tuple(self._refusals)
 
     def _one(self, candidate: Candidate, answer: Extraction) -> None:

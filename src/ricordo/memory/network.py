@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo.errors import Invalid, NotFound
+from ricordo.errors import Invalid, NotFound, Refused
+from ricordo.memory.names import cleaned, fault_of, means_self
 from ricordo.memory.services import Services
-from ricordo.model import MAX_NAME, Entity, Scope, check_text, name_key
+from ricordo.model import MAX_NAME, SELF, Entity, Rule, Scope, UserScope, check_text, name_key
 from ricordo.ports import Reading, Walk, Writing
 
 MAX_HOPS = 8
@@ -47,8 +48,9 @@ class Naming:
         Raises:
             NotFound: no such entity in the scope.
             Conflict: the name belongs to another entity; merge the two instead.
+            Refused: it is no name, or it stands for the user.
         """
-        check_text(name, what="alias", longest=MAX_NAME)
+        _check_name(check_text(name, what="alias", longest=MAX_NAME))
 
         async def work(tx: Writing) -> Entity:
             known = await self._entity(tx, entity)
@@ -67,10 +69,13 @@ class Naming:
         Raises:
             NotFound: one of them is not in the scope.
             Conflict: they are one already.
+            Invalid: `source` is the user, for whom nothing else can stand.
         """
 
         async def work(tx: Writing) -> str:
             gone, stays = await self._entity(tx, source), await self._entity(tx, into)
+            if isinstance(self._scope, UserScope) and gone.key == SELF:
+                raise Invalid(f"nothing can stand for the user; merge the other into {SELF!r}")
             at = self._services.clock()
             merge_id = await tx.merge_entities(gone.id, stays.id, at=at, scope=self._scope)
             await tx.audit("merge", by=self._by, scope=self._scope, subjects=[gone.id, stays.id])
@@ -94,6 +99,13 @@ class Naming:
         if key not in found:
             raise NotFound("no such entity here; `explore` shows what there is")
         return found[key]
+
+
+def _check_name(name: str) -> None:
+    """Rule (b): by an alias an entity is found as by its name, so the same is asked of it."""
+    fault = "it stands for the user" if means_self(name) else fault_of(cleaned(name))
+    if fault is not None:
+        raise Refused(f"the alias is no name: {fault}", rule=Rule.NAMES)
 
 
 def _hops(hops: int) -> int:

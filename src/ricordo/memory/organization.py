@@ -9,11 +9,12 @@ from ricordo.memory import network
 from ricordo.memory.intake import Intake
 from ricordo.memory.network import Naming
 from ricordo.memory.recall import Ask, Recaller
-from ricordo.memory.records import KEEP, Impact, Keep, Records
-from ricordo.memory.screening import refuse_reason, sensitivity_of
+from ricordo.memory.records import KEEP, Impact, Keep, Records, storable
+from ricordo.memory.screening import sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Stored
 from ricordo.model import (
+    DeadLetter,
     Entity,
     Kind,
     Listing,
@@ -29,7 +30,6 @@ from ricordo.model import (
     Revision,
     Role,
     Source,
-    check_text,
 )
 from ricordo.ports import Walk
 
@@ -86,10 +86,7 @@ class OrganizationMemory:
             Invalid: unusable text, or a secret.
         """
         scope = self._writable()
-        check_text(text)
-        secret = refuse_reason(text)
-        if secret is not None:
-            raise Invalid(f"this looks like a secret ({secret}); memory is no place for secrets")
+        storable(text)
         if not 0.0 <= importance <= 1.0:
             raise Invalid(f"importance is {importance}; it lies between 0 and 1")
         now = self._services.clock()
@@ -209,6 +206,15 @@ class OrganizationMemory:
     async def forget(self, memory_id: str) -> int:
         """Remove one fact with everything derived; forgetting it twice is not an error."""
         return await self._records(Role.CURATOR).forget([memory_id])
+
+    async def dead_letters(self, *, limit: int = 50) -> Sequence[DeadLetter]:
+        """The namespace's facts for which a model could propose no relations, with the reasons."""
+        return await self._services.ledger.dead_letters(scope=self._writable(), limit=limit)
+
+    async def replay(self, job_id: int) -> None:
+        """Queue a dead letter again. Raises `NotFound`."""
+        await self._services.ledger.replay(job_id, scope=self._writable())
+        self._intake.nudge()
 
     async def alias(self, entity: str, *, name: str) -> Entity:
         """Let `name` mean the same entity as `entity`."""

@@ -4,8 +4,8 @@ A record is a dictionary that `json.dumps` takes as it is; its ``record`` says w
 ``memory``, ``refusal``, ``dead_letter`` or ``turn``. Times are ISO 8601 in UTC.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ricordo.model import (
@@ -18,6 +18,7 @@ from ricordo.model import (
     Recalled,
     Recollection,
     Refusal,
+    Relate,
     Relation,
     RelationClaim,
     Revision,
@@ -28,6 +29,9 @@ from ricordo.model import (
 from ricordo.ports import Ledger, Reading
 
 Record = dict[str, object]
+
+MOST = 10_000
+"""Refusals, dead letters and turns that are looked at, of each."""
 
 
 def time_record(at: datetime | None) -> str | None:
@@ -213,15 +217,25 @@ def dead_letter_record(letter: DeadLetter) -> Record:
     }
 
 
-async def export(ledger: Ledger, *, scope: Scope) -> AsyncIterator[Record]:
-    """Everything kept in a scope, record by record."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Which memories, refusals and queued work an export shows."""
+
+    memory: Callable[[Memory], bool]
+    refusal: Callable[[Refusal], bool]
+    work: Callable[[Turn | Relate], bool]
+
+
+async def export(ledger: Ledger, *, scope: Scope, shown: Shown) -> AsyncIterator[Record]:
+    """What is kept in a scope, as far as it is to be shown, record by record."""
     listing = Listing(limit=200)
     while True:
         page = listing
 
         async def look(tx: Reading, page: Listing = page) -> tuple[list[Record], str | None]:
             found = await tx.page(page, scope=scope)
-            return [await _whole(tx, m, scope=scope) for m in found.memories], found.cursor
+            seen = [memory for memory in found.memories if shown.memory(memory)]
+            return [await _whole(tx, m, scope=scope) for m in seen], found.cursor
 
         records, cursor = await ledger.read(look, scopes=[scope])
         for record in records:
@@ -231,14 +245,17 @@ async def export(ledger: Ledger, *, scope: Scope) -> AsyncIterator[Record]:
         listing = replace(listing, after=cursor)
 
     async def refused(tx: Reading) -> Sequence[Refusal]:
-        return await tx.refusals(scope=scope, limit=10_000)
+        return await tx.refusals(scope=scope, limit=MOST)
 
     for refusal in await ledger.read(refused, scopes=[scope]):
-        yield {"record": "refusal", **refusal_record(refusal)}
-    for letter in await ledger.dead_letters(scope=scope, limit=10_000):
-        yield {"record": "dead_letter", **dead_letter_record(letter)}
-    for turn in await ledger.waiting(scope=scope, limit=10_000):
-        yield {"record": "turn", **turn_record(turn)}
+        if shown.refusal(refusal):
+            yield {"record": "refusal", **refusal_record(refusal)}
+    for letter in await ledger.dead_letters(scope=scope, limit=MOST):
+        if shown.work(letter.job.work):
+            yield {"record": "dead_letter", **dead_letter_record(letter)}
+    for turn in await ledger.waiting(scope=scope, limit=MOST):
+        if shown.work(turn):
+            yield {"record": "turn", **turn_record(turn)}
 
 
 async def _whole(tx: Reading, memory: Memory, *, scope: Scope) -> Record:

@@ -1,8 +1,8 @@
 """Builds what a model is asked: a versioned prompt file, then numbered, delimited material.
 
 Every line of the material begins with a mark that this module writes (``U1>`` a user's words in
-turn 1, ``A1>`` the assistant's, ``D1>`` a text). A text from outside is put on one line, white space
-made single, so that it cannot begin a line of its own, pose as another speaker, or end the material.
+turn 1, ``A1>`` the assistant's, ``D1>`` a text). A text from outside is put on one line, its white
+space made single, so that it cannot begin a line, pose as another speaker, or end the material.
 """
 
 import json
@@ -28,6 +28,8 @@ _KNOWN_SHARE = 0.25
 _LEAST_ITEMS = 2
 _TOKENS_PER_ITEM = 8
 _ABOUT_USER = 'Where a text names nobody ("Works on ..."), it is about "user".'
+
+_SOURCE_CUT = re.compile(r"[UD]\d+ was cut ")
 
 # Marks by which chat templates tell roles apart; in a text from outside they are words.
 _TEMPLATE_MARK = re.compile(r"<(?=\||/?s>|(?:start|end)_of_turn>)|\[(?=/?INST\])", re.IGNORECASE)
@@ -119,6 +121,11 @@ def relating(
         types=() if open_vocabulary else tuple(vocabulary_types),
         notes=notes,
     )
+
+
+def concerns_source(note: str) -> bool:
+    """Whether a note of `Instructions` tells of a source that was cut, not of mere context."""
+    return _SOURCE_CUT.match(note) is not None
 
 
 @dataclass(frozen=True, slots=True)

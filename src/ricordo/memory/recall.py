@@ -113,11 +113,9 @@ class Recaller:
         memories = await run.within(
             "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
         )
-        recalled = ranking.rank(
-            hits,
-            walked,
-            {m.id: m for m in memories if self._usable(m, ask, at)},
-        )
+        usable = {m.id: m for m in memories if self._usable(m, ask, at)}
+        walked = tuple(path for path in walked if _supported(path, usable))
+        recalled = ranking.rank(hits, walked, usable)
         return await self._finish(run, recalled, walked, partitions, hits, started)
 
     async def _finish(
@@ -236,9 +234,8 @@ class Recaller:
         wanted: dict[Scope, dict[str, None]] = {scope: {} for scope in scopes}
         for hit in hits.hits:
             wanted[hit.partition.scope][hit.memory_id] = None
-        for path in walked:
-            last = path.steps[-1]
-            wanted[last.scope].update(dict.fromkeys(last.evidence))
+        for step in dict.fromkeys(step for path in walked for step in path.steps):
+            wanted[step.scope].update(dict.fromkeys(step.evidence))
 
         async def look(tx: Reading) -> list[Memory]:
             return [
@@ -301,6 +298,11 @@ def _through_self(path: Path) -> bool:
         isinstance(step.scope, UserScope) and SELF in (step.source, step.target)
         for step in path.steps[1:]
     ) or (isinstance(path.steps[0].scope, UserScope) and path.end == SELF)
+
+
+def _supported(path: Path, usable: Mapping[str, Memory]) -> bool:
+    """Whether every step is told by something that is recalled: not expired, for example."""
+    return all(any(one in usable for one in step.evidence) for step in path.steps)
 
 
 def _since_when(memory: Memory) -> datetime:

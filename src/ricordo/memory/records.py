@@ -15,6 +15,7 @@ from ricordo.events import (
     ReviewDecided,
     UserMemoryForgotten,
 )
+from ricordo.memory.screening import refuse_reason, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import (
     Draft,
@@ -72,6 +73,15 @@ class Impact:
     entities: tuple[str, ...]
     recalls: int
     last_recalled_at: datetime | None
+
+
+def storable(value: object) -> str:
+    """`value`, when it may become a memory. Raises `Invalid`: unusable as text, or a secret."""
+    text = check_text(value)
+    secret = refuse_reason(text)
+    if secret is not None:
+        raise Invalid(f"this looks like a secret ({secret}); memory is no place for secrets")
+    return text
 
 
 class Records:
@@ -184,12 +194,12 @@ class Records:
         Raises:
             NotFound: no such memory in this scope.
             Conflict: it changed meanwhile, or another memory says the new text already.
-            Invalid: a value out of range.
+            Invalid: a value out of range, or a secret.
         """
         indexed: Indexed | None = None
         space: Space | None = None
         if not isinstance(text, Keep):
-            check_text(text)
+            storable(text)
             [indexed] = await self._services.indexed([text])
             space = await self._services.space()
         if not isinstance(importance, Keep) and not 0.0 <= importance <= 1.0:
@@ -205,6 +215,7 @@ class Records:
             new = replace(
                 old,
                 text=old.text if isinstance(text, Keep) else text,
+                sensitivity=old.sensitivity if isinstance(text, Keep) else sensitivity_of(text),
                 importance=old.importance if isinstance(importance, Keep) else importance,
                 pinned=old.pinned if isinstance(pinned, Keep) else pinned,
                 expires_at=old.expires_at if isinstance(expires_at, Keep) else expires_at,
@@ -375,7 +386,8 @@ class Records:
 
     async def _waiting(self, tx: Reading, memory_id: str) -> Memory:
         memory = await self._one(tx, memory_id)
-        if memory.status is not Status.PROPOSED and not memory.pending:
+        waits = memory.status is Status.ACTIVE and memory.pending
+        if memory.status is not Status.PROPOSED and not waits:
             raise Conflict(f"memory {memory_id} is {memory.status.value} and waits for no decision")
         return memory
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from ricordo.errors import Invalid
-from ricordo.memory.screening import refuse_reason
+from ricordo.memory.records import storable
 from ricordo.memory.services import Services
 from ricordo.memory.storing import relate, together, updated
 from ricordo.model import (
@@ -53,7 +53,7 @@ def read_record(
     Raises:
         Invalid: a field of the wrong type or out of range (the message names it), or a secret.
     """
-    text = _kept(record.get("text"))
+    text = storable(record.get("text"))
     kind = (
         Kind.FACT
         if isinstance(scope, OrganizationScope)
@@ -91,7 +91,7 @@ def read_record(
     return Restorable(
         memory=memory,
         earlier=tuple(
-            _kept(_object(item, "history").get("text")) for item in _list(record, "history")
+            storable(_object(item, "history").get("text")) for item in _list(record, "history")
         ),
         claims=tuple(_claim(item) for item in relations if item.get("closed_at") is None),
     )
@@ -134,14 +134,6 @@ async def _known(tx: Writing, memory: Memory) -> bool:
         merged = replace(known, origins=origins, version=known.version + 1)
         await tx.put(merged, indexed=None, space=None)
     return True
-
-
-def _kept(value: object) -> str:
-    text = check_text(value)
-    secret = refuse_reason(text)
-    if secret is not None:
-        raise Invalid(f"this looks like a secret ({secret}); memory is no place for secrets")
-    return text
 
 
 def _id(record: Mapping[str, Any], text: str, *, scope: Scope) -> str:

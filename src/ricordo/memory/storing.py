@@ -65,6 +65,10 @@ async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
     """
     memory = draft.memory
     known = await tx.same_text(memory.digest, partition=memory.partition)
+    if known is not None and _was_true(known, memory):
+        # True once, and now again: the two are not one memory.
+        await supersede(tx, [known.id], scope=known.scope, at=memory.updated_at, services=services)
+        known = None
     if known is None:
         return await _create(tx, draft, services=services)
     if known.status is Status.REJECTED and memory.source is Source.INFERRED:
@@ -76,6 +80,7 @@ async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
         origins=together(known.origins, memory.origins),
         confidence=max(known.confidence, memory.confidence),
         pinned=known.pinned or memory.pinned,
+        expires_at=memory.expires_at if _expired(known, memory) else known.expires_at,
         reasons=() if status is Status.ACTIVE else known.reasons,
         updated_at=memory.updated_at,
         version=known.version + 1,
@@ -88,6 +93,15 @@ async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
         merged = replace(merged, pending=tuple(dict.fromkeys((*known.pending, *claims))))
     await tx.put(merged, indexed=None, space=None)
     return await _settle(tx, merged, claims, created=False, services=services)
+
+
+def _was_true(known: Memory, said: Memory) -> bool:
+    until = known.valid_until
+    return known.status is Status.ACTIVE and until is not None and until <= said.updated_at
+
+
+def _expired(known: Memory, said: Memory) -> bool:
+    return known.expires_at is not None and known.expires_at <= said.updated_at
 
 
 async def _create(tx: Writing, draft: Draft, *, services: Services) -> Stored:
@@ -196,6 +210,7 @@ async def supersede(
         closed = replace(
             memory,
             status=Status.SUPERSEDED,
+            pending=(),
             valid_until=until,
             updated_at=at,
             version=memory.version + 1,

@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from ricordo import access
-from ricordo.errors import Invalid
+from ricordo.errors import Invalid, NotFound
 from ricordo.memory import erasure, network, portable
 from ricordo.memory.intake import Intake
 from ricordo.memory.network import Naming
 from ricordo.memory.recall import Ask, Recaller
-from ricordo.memory.records import KEEP, Keep, Records
-from ricordo.memory.screening import refuse_reason, sensitivity_of
+from ricordo.memory.records import KEEP, Keep, Records, storable
+from ricordo.memory.screening import sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Stored
 from ricordo.model import (
@@ -26,13 +26,13 @@ from ricordo.model import (
     Receipt,
     Recollection,
     Refusal,
+    Relate,
     Relation,
     RelationClaim,
     Revision,
     Source,
     Turn,
     check_id,
-    check_text,
 )
 from ricordo.ports import Walk
 
@@ -101,14 +101,11 @@ class UserMemory:
             Invalid: unusable text, a preference without an agent or with relations, or a secret.
         """
         kind = _kind(kind)
-        check_text(text)
+        storable(text)
         if kind is Kind.PREFERENCE and self._agent is None:
             raise Invalid("a preference belongs to an agent; name the agent that learns it")
         if kind is Kind.PREFERENCE and relations:
             raise Invalid("a preference has no relations; store them with a fact")
-        secret = refuse_reason(text)
-        if secret is not None:
-            raise Invalid(f"this looks like a secret ({secret}); memory is no place for secrets")
         if not 0.0 <= importance <= 1.0:
             raise Invalid(f"importance is {importance}; it lies between 0 and 1")
         now = self._services.clock()
@@ -219,8 +216,12 @@ class UserMemory:
         return await self._records.reject(memory_id)
 
     async def refusals(self, *, limit: int = 50) -> Sequence[Refusal]:
-        """What was refused on its way into this memory, newest first, with the rule."""
-        return await self._records.refusals(limit=limit)
+        """What was refused on its way into this memory, newest first, with the rule.
+
+        Through an agent without the items that were refused in conversations with other agents.
+        """
+        found = await self._records.refusals(limit=limit)
+        return [refusal for refusal in found if self._hears_of(refusal)]
 
     async def forget(self, memory_id: str) -> int:
         """Remove one memory with everything derived; forgetting it twice is not an error."""
@@ -264,8 +265,12 @@ class UserMemory:
         return await erasure.erase(self._services, scope=self._scope)
 
     async def export(self) -> AsyncIterator[dict[str, object]]:
-        """Everything kept about the user, as JSON-ready records, one memory or job at a time."""
-        async for record in portable.export(self._services.ledger, scope=self._scope):
+        """Everything kept about the user, as JSON-ready records, one memory or job at a time.
+
+        Through an agent without other agents' preferences and conversations.
+        """
+        shown = portable.Shown(memory=self._sees, refusal=self._hears_of, work=self._hears)
+        async for record in portable.export(self._services.ledger, scope=self._scope, shown=shown):
             yield record
 
     async def explore(self, entity: str, *, hops: int = 2) -> Walk:
@@ -289,11 +294,19 @@ class UserMemory:
         return await self._naming.unmerge(merge_id)
 
     async def dead_letters(self, *, limit: int = 50) -> Sequence[DeadLetter]:
-        """The user's turns that could not be extracted, with their reasons."""
-        return await self._services.ledger.dead_letters(scope=self._scope, limit=limit)
+        """The user's turns that could not be extracted, with their reasons.
+
+        Through an agent only its own turns.
+        """
+        found = await self._services.ledger.dead_letters(scope=self._scope, limit=limit)
+        return [letter for letter in found if self._hears(letter.job.work)]
 
     async def replay(self, job_id: int) -> None:
-        """Queue a dead letter again. Raises `NotFound`."""
+        """Queue a dead letter again. Raises `NotFound`, for another agent's turn as well."""
+        if self._restricted:
+            mine = await self.dead_letters(limit=portable.MOST)
+            if all(letter.job.id != job_id for letter in mine):
+                raise NotFound(f"no dead letter {job_id} here")
         await self._services.ledger.replay(job_id, scope=self._scope)
         self._intake.nudge()
 
@@ -305,13 +318,30 @@ class UserMemory:
             visibility=self._services.visibility,
         )
 
+    @property
+    def _restricted(self) -> bool:
+        """Whether what other agents of the user heard is hidden."""
+        agents_own = self._services.visibility is access.PreferenceVisibility.AGENT
+        return agents_own and self._agent is not None
+
+    def _hears(self, work: Turn | Relate) -> bool:
+        """Whether this agent may know of queued work; what another one heard may hold a preference.
+
+        Relations are proposed for facts only, and facts are known to all.
+        """
+        return not self._restricted or isinstance(work, Relate) or work.agent == self._agent
+
+    def _hears_of(self, refusal: Refusal) -> bool:
+        if not self._restricted or refusal.rule is not None:
+            return True  # only a fact's relation breaks a rule
+        return refusal.origin is None or refusal.origin.agent == self._agent
+
     def _visible(self, listing: Listing) -> Listing:
         """Restrict a listing to what this agent may see of the user's preferences."""
-        agent = self._agent
-        if agent is None or self._services.visibility is access.PreferenceVisibility.USER:
+        if not self._restricted:
             return listing
-        wanted = (agent,) if listing.agents is None else listing.agents
-        return replace(listing, agents=tuple(name for name in wanted if name == agent))
+        wanted = (self._agent,) if listing.agents is None else listing.agents
+        return replace(listing, agents=tuple(name for name in wanted if name == self._agent))
 
 
 def _kind(kind: Kind | str) -> Kind:

@@ -78,7 +78,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Jobs of one scope and one sort, in order, leased to one worker.
+    """Jobs of one scope, one sort and (turns) one agent, in order, leased to one worker.
 
     `lease` is proof of ownership: finishing with a lease that ran out is refused.
     """

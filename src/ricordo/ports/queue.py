@@ -25,11 +25,13 @@ class Queue(Protocol):
         self, *, at: datetime, size: int, patience: float, lease: float, scope: Scope | None = None
     ) -> Batch | None:
         """Lease up to `size` jobs of one scope that has `size` waiting, or whose oldest has waited
-        `patience` seconds. The lease ends by itself after `lease` seconds. `scope` restricts it."""
+        `patience` seconds: turns of one agent, or requests. The lease ends by itself after `lease`
+        seconds. `scope` restricts it."""
         ...
 
-    async def retry(self, batch: Batch, *, at: datetime) -> None:
-        """Give the batch back, not to be handed out before `at`; its attempts grow by one."""
+    async def retry(self, batch: Batch, *, at: datetime, failed: bool = True) -> None:
+        """Give the batch back, not to be handed out before `at`; its attempts grow by one if it
+        failed."""
         ...
 
     async def park(self, batch: Batch, *, reason: str, at: datetime) -> None:

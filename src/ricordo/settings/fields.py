@@ -187,7 +187,8 @@ class Settings(BaseSettings):
         default=180.0,
         ge=10,
         le=86_400,
-        description="Seconds after which another worker may take over a batch.",
+        description="Seconds after which another worker may take over a batch; at least five "
+        "times `model_timeout`, so that a slow model is not asked twice.",
     )
     review_auto_approve: bool = Field(
         default=True,
@@ -203,10 +204,11 @@ class Settings(BaseSettings):
     vocabulary: Path | None = Field(
         default=None, description="TOML file of the graph's relations; unset, the one shipped."
     )
-    vocabulary_mode: Literal["strict", "open"] = Field(
-        default="open",
+    vocabulary_mode: Literal["strict", "open"] | None = Field(
+        default=None,
         description="What happens to a relation outside the vocabulary: refused (`strict`) or "
-        "admitted as new (`open`).",
+        "admitted as new (`open`); unset, what the vocabulary's own `mode` says: of the one "
+        "shipped, `open`.",
     )
     index_memory_mb: int = Field(
         default=512,

@@ -18,6 +18,7 @@ _EXAMPLES = {
     "embedding_base_url": '"http://localhost:11434/v1"',
     "embedding_api_key": '"…"',
     "vocabulary": '"vocabulary.toml"',
+    "vocabulary_mode": '"strict"',
 }
 
 

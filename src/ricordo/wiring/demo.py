@@ -4,7 +4,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -50,13 +50,15 @@ async def show(*, as_json: bool, color: bool = True, database: Path | None = Non
 
 
 @asynccontextmanager
-async def staged(base_url: str, *, model: str, database: Path) -> AsyncIterator[Stage]:
+async def staged(base_url: str, *, model: str, database: Path) -> AsyncGenerator[Stage]:
     """The story's stage, with an agent that talks to any OpenAI-compatible endpoint."""
     from agent_framework.openai import OpenAIChatCompletionClient
 
     clock = StoryClock()
     client = OpenAIChatCompletionClient(model=model, base_url=base_url, api_key=NO_KEY)
-    opening = open_memory(database, settings=Settings(worker=False, model_timeout=ANSWER), clock=clock, ids=StoryIds())
+    opening = open_memory(
+        database, settings=Settings(worker=False, model_timeout=ANSWER), clock=clock, ids=StoryIds()
+    )
     async with opening as memory:
         yield Stage(
             memory=memory,

@@ -1,6 +1,7 @@
 """Opens a memory: engines from settings, closed again by whoever opened it."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor
 from ricordo.settings import Settings
 from ricordo.wiring.models import make_embedder, make_extractor
+
+_log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 
@@ -131,7 +134,8 @@ def _pace(settings: Settings) -> Pace:
         batch=settings.batch_size,
         patience=settings.batch_wait,
         tokens=settings.batch_tokens,
-        lease=settings.lease_seconds,
+        # A batch may take a call and its repair, and again for its first turn alone.
+        lease=max(settings.lease_seconds, 5 * settings.model_timeout),
         attempts=settings.max_attempts,
         backoff=settings.retry_seconds,
         at_once=settings.model_concurrency,
@@ -154,9 +158,16 @@ async def _warming() -> AsyncGenerator[None]:
 async def _background(memory: Ricordo) -> AsyncGenerator[None]:
     """Run the worker for as long as the memory is open; its failure is not swallowed."""
     task = asyncio.create_task(memory.run(), name="ricordo")
+    task.add_done_callback(_told)
     try:
         yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    """An operator hears at once that the worker ended, not only when the memory is closed."""
+    if not task.cancelled() and task.exception() is not None:
+        _log.critical("the background worker ended (%s); reopen the memory", task.exception())

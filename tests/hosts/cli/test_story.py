@@ -283,3 +283,16 @@ def test_review_lists_approves_and_rejects(cli: Cli) -> None:
 
 def test_reindex_is_quick_when_there_is_nothing_to_do(story: Cli) -> None:
     assert story("reindex", "--json").json == {"indexed": 0, "left": 0}
+
+
+def test_an_expiry_is_set_seen_and_taken_back(cli: Cli) -> None:
+    memory = cli("remember", "Has diabetes", "--expires", "2999-01-01", "--json").json["id"]
+    shown = cli("show", memory).out
+    assert "expires 2999-01-01" in shown
+    assert "sensitivity special" in shown
+    ended = cli("edit", memory, "--expires", "2020-01-01", "--json").json
+    assert ended["expires_at"].startswith("2020-01-01")
+    assert cli("recall", "Who has diabetes?", "--json").json["items"] == []
+    assert cli("edit", memory, "--expires", "soon").code == 2
+    assert cli("edit", memory, "--expires", "never", "--json").json["expires_at"] is None
+    assert cli("recall", "Who has diabetes?", "--json").json["items"] != []

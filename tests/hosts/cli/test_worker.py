@@ -174,3 +174,20 @@ def test_another_embedding_model_is_noticed_and_reindexed(cli: Cli) -> None:
     found = cli("recall", "tea", "--json", opener=other).json
     assert found["items"][0]["text"] == "Likes tea"
     assert cli("reindex", "--json", opener=opener).json == {"indexed": 2, "left": 0}
+
+
+def test_an_organizations_dead_letters_are_its_curators(cli: Cli, model: FakeModel) -> None:
+    """Promise 4, for a fact whose relations no model could propose."""
+    model.answer = lambda _: Reply(text="no JSON at all")
+    fact = cli("document", "--namespace", "platform", "Falcon uses Kafka", "--json").json["id"]
+    cli("worker", "--once")
+    [letter] = cli("deadletters", "list", "--namespace", "platform", "--json").json["items"]
+    assert letter["memory_id"] == fact
+    job = str(letter["id"])
+    assert cli("deadletters", "list", "--user", "alice", "--json").json["items"] == []
+    assert cli("deadletters", "list", "--namespace", "hr", "--json").json["items"] == []
+    assert cli("deadletters", "show", "--user", "alice", job).code == 3
+    assert cli("deadletters", "replay", "--namespace", "hr", job).code == 3
+    assert fact in cli("deadletters", "show", "--namespace", "platform", job).out
+    assert cli("deadletters", "replay", "--namespace", "platform", job).code == 0
+    assert cli("stats", "--namespace", "platform", "--json").json["backlog"]["waiting"] == 1

@@ -81,15 +81,13 @@ class _Conversation:
 
     def mend(self, answer: str, *, fault: str) -> None:
         """Show the model its own answer and what was wrong with it."""
+        complaint = (
+            f"That could not be read: {fault}. Answer again, shorter if need be, with the complete "
+            "JSON object and nothing else."
+        )
         self.added = [
             Message(role="assistant", contents=[answer[:_SHOWN] or "(nothing)"]),
-            Message(
-                role="user",
-                contents=[
-                    f"That could not be read: {fault}. Answer again, shorter if need be, with the "
-                    "complete JSON object and nothing else."
-                ],
-            ),
+            Message(role="user", contents=[complaint]),
         ]
 
 

@@ -41,16 +41,24 @@ def loads_all(kind: type[T], text: str | None) -> tuple[T, ...]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
+    kind = cast("type[Any]", type(value))
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is tuple or kind is list:
+        return [_plain(item) for item in cast("list[Any]", value)]
+    if kind is datetime:
         return micros(value)
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in cast("list[Any]", value)]
-    if is_dataclass(value):
-        held = ((field.name, getattr(value, field.name)) for field in fields(value))
+    if is_dataclass(kind):
+        held = ((name, getattr(value, name)) for name in _field_names(kind))
         return {name: _plain(item) for name, item in held if item is not None and item != ()}
     return value
+
+
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 @cache

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from ricordo.adapters.sqlite.sweeping import Sweeper
 from ricordo.adapters.sqlite.transaction import SqliteReading, SqliteWriting, run
 from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.writer import Writer
-from ricordo.errors import Invalid
+from ricordo.errors import Invalid, RicordoError
 from ricordo.events import Event
 from ricordo.model import Backlog, Batch, DeadLetter, Indexed, Scope, Space, Turn
 from ricordo.ports import Finding, Look, Unindexed, Work
@@ -39,7 +40,17 @@ class Opening:
         self._ledger: SqliteLedger | None = None
 
     def __await__(self) -> Generator[Any, None, "SqliteLedger"]:
-        return asyncio.to_thread(self._open_it).__await__()
+        return self._open().__await__()
+
+    async def _open(self) -> "SqliteLedger":
+        opening = asyncio.create_task(asyncio.to_thread(self._open_it))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # The thread goes on; what it opens would stay open.
+            with suppress(RicordoError):
+                await (await opening).close()
+            raise
 
     async def __aenter__(self) -> "SqliteLedger":
         self._ledger = await self
@@ -111,11 +122,13 @@ class SqliteLedger:
             return
         self._closed = True
         # Readers first: the last connection to close empties the log, and only a writer can.
-        await self._readers.close()
         try:
-            await self._writer.close()
+            await self._readers.close()
         finally:
-            self._file.release()
+            try:
+                await self._writer.close()
+            finally:
+                self._file.release()
 
     async def read(self, look: Look[T], *, scopes: Sequence[Scope]) -> T:
         """See `ricordo.ports.Ledger`."""
@@ -172,9 +185,11 @@ class SqliteLedger:
                 return batch
         return None
 
-    async def retry(self, batch: Batch, *, at: datetime) -> None:
+    async def retry(self, batch: Batch, *, at: datetime, failed: bool = True) -> None:
         """See `ricordo.ports.Queue`. Raises `Conflict` when the lease was lost."""
-        await self._writer.submit(lambda connection: queue.retry(connection, batch, at=at))
+        await self._writer.submit(
+            lambda connection: queue.retry(connection, batch, at=at, failed=failed)
+        )
 
     async def park(self, batch: Batch, *, reason: str, at: datetime) -> None:
         """See `ricordo.ports.Queue`. Raises `Conflict` when the lease was lost."""

@@ -20,6 +20,7 @@ from ricordo.adapters.sqlite.schema import (
 from ricordo.errors import Corrupt, ForeignFile, Invalid, NotFound, Unavailable
 
 _CACHED_STATEMENTS = 512
+_LOOKS = 4
 _WAL_KEPT = 64 * 1024 * 1024
 
 
@@ -41,7 +42,7 @@ def open_file(
     name = str(path)
     _check_path(path, create=create)
     with translated(name):
-        _check_content(path, steps)
+        _check_quietly(path, steps)
         _check_writable(path)
         try:
             file = FILES.hold(path)
@@ -97,6 +98,18 @@ def _check_writable(path: Path) -> None:
             f"the ledger {path} may not be written; check the permissions of the file and of its "
             "directory"
         )
+
+
+def _check_quietly(path: Path, steps: Sequence[Migration]) -> None:
+    """Check the content; while another process moves its log, a file can look damaged."""
+    for _ in range(_LOOKS - 1):
+        try:
+            return _check_content(path, steps)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+                raise
+        time.sleep(0.05)
+    return _check_content(path, steps)
 
 
 def _check_content(path: Path, steps: Sequence[Migration]) -> None:

@@ -100,21 +100,26 @@ def next_scope(
 def lease_batch(
     connection: sqlite3.Connection, number: int, *, at: datetime, size: int, lease: float
 ) -> Batch | None:
-    """Lease the first jobs of a scope that are of one sort and may be handed out."""
+    """Lease the first jobs of a scope that are of one sort and agent and may be handed out."""
     sort, tenant, owner = connection.execute(
         "select kind, tenant, owner from scopes where id = ?", (number,)
     ).fetchone()
     scope = scope_from(sort, tenant, owner)
     now = micros(at)
     taken: list[tuple[Any, ...]] = []
+    jobs: list[Job] = []
     for row in connection.execute(
         f"select {_JOB}, q.state, q.not_before from queue q "
         f"where q.scope_id = ? and q.{_OPEN} order by q.id limit ?",
         (number, size),
     ).fetchall():
-        if (row[-1] or now) > now or (taken and taken[0][1] != row[1]):
+        if (row[-1] or now) > now:
+            break
+        job = _job(row[:6], scope, again=row[6] == "leased")
+        if jobs and _company(job) != _company(jobs[0]):
             break
         taken.append(row)
+        jobs.append(job)
     if not taken:
         return None
     name = new_id("l")
@@ -128,8 +133,12 @@ def lease_batch(
     connection.execute(
         "update scopes set served = (select max(served) from scopes) + 1 where id = ?", (number,)
     )
-    jobs = tuple(_job(row[:6], scope, again=row[6] == "leased") for row in taken)
-    return Batch(scope=scope, jobs=jobs, lease=name)
+    return Batch(scope=scope, jobs=tuple(jobs), lease=name)
+
+
+def _company(job: Job) -> tuple[type, str | None]:
+    """What the jobs of a batch have in common: what one agent heard, another must not learn."""
+    return type(job.work), job.work.agent if isinstance(job.work, Turn) else None
 
 
 def finish(connection: sqlite3.Connection, batch: Batch, *, number: int, now: datetime) -> None:
@@ -145,14 +154,14 @@ def finish(connection: sqlite3.Connection, batch: Batch, *, number: int, now: da
     )
 
 
-def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime) -> None:
+def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime, failed: bool) -> None:
     """Give a batch back for a later time."""
     ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)
     _drop_twins(connection, ids)
     connection.execute(
-        "update queue set state = 'waiting', attempts = attempts + 1, lease = null, "
+        "update queue set state = 'waiting', attempts = attempts + ?, lease = null, "
         "lease_until = null, not_before = ? where id in (select value from json_each(?))",
-        (micros(at), ids),
+        (int(failed), micros(at), ids),
     )
 
 

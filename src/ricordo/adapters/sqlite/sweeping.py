@@ -11,6 +11,9 @@ from ricordo.adapters.sqlite.wiping import logged_pages, wipe
 LOG_BYTES = 4 * 1024 * 1024
 """A longer log is moved into the file."""
 
+COMMITS = 64
+"""After so many commits a long log is moved again."""
+
 
 class Sweeper:
     """Does every checkpoint of this process. Used on the writer's thread only.
@@ -29,10 +32,23 @@ class Sweeper:
         self._mover = mover
         self._file = file
         self._log = log
+        self._swept = 0
+        self._commits = 0
 
-    def due(self) -> bool:
-        """Whether the log has grown long."""
-        return self._length() > LOG_BYTES
+    def committed(self) -> None:
+        """Note a commit, and sweep when the log has grown long.
+
+        The log's file keeps its length when it is written anew from its beginning. So, once it is
+        long, it is due when it grew further, or after some commits.
+        """
+        self._commits += 1
+        length = self._length()
+        if length <= LOG_BYTES or (length <= self._swept and self._commits < COMMITS):
+            return
+        if self.sweep():
+            self._swept, self._commits = length, 0
+            if length > 4 * LOG_BYTES and self._cut():
+                self._swept = 0
 
     def sweep(self, *, patience: float = 0) -> bool:
         """Move the log into the file and wipe the pages moved; False if somebody is in the way.

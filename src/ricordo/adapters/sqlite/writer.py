@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ricordo.adapters.sqlite.faults import translated
 from ricordo.adapters.sqlite.sweeping import Sweeper, begin
-from ricordo.errors import RicordoError, Unavailable
+from ricordo.errors import Unavailable
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ class Writer:
                 if not self._waiting:
                     self._busy = False
                     return
-            done = self._group()
+            done = self._together()
             self.commits += 1
             self.jobs += len(done)
             _answer(done)
@@ -119,15 +119,14 @@ class Writer:
 
     def _shorten_log(self) -> None:
         """If that fails now, the log still has everything, and the next commit tries again."""
-        with suppress(OSError, sqlite3.OperationalError):
-            if self._sweeper.due():
-                self._sweeper.sweep()
+        with suppress(OSError, sqlite3.Error):
+            self._sweeper.committed()
 
     def _next(self) -> _Job | None:
         with self._lock:
             return self._waiting.popleft() if self._waiting else None
 
-    def _group(self) -> list[_Job]:
+    def _together(self) -> list[_Job]:
         """Take jobs as long as the group may grow, and commit them together."""
         taken: list[_Job] = []
         try:
@@ -141,7 +140,7 @@ class Writer:
                     taken.append(job)
                     self._try(job)
                 self._connection.execute("commit")
-        except RicordoError as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
             self._abandon()
             return self._alone(taken, error)
         return taken
@@ -167,9 +166,10 @@ class Writer:
 
     def _abandon(self) -> None:
         if self._connection.in_transaction:
-            self._connection.execute("rollback")
+            with suppress(sqlite3.Error):  # then the next `begin` fails, and says why
+                self._connection.execute("rollback")
 
-    def _alone(self, taken: list[_Job], error: RicordoError) -> list[_Job]:
+    def _alone(self, taken: list[_Job], error: Exception) -> list[_Job]:
         """Nothing of a failed group was stored. Let each job try by itself, so that one which
         cannot be stored (too large for the disk, say) fails alone."""
         if not taken:
@@ -184,12 +184,12 @@ class Writer:
                     self._begin()
                     self._try(job)
                     self._connection.execute("commit")
-            except RicordoError as alone:
+            except Exception as alone:  # noqa: BLE001  it is answered, not swallowed
                 self._abandon()
                 job.error = job.error or alone
         return taken
 
-    def _fail_waiting(self, error: RicordoError) -> list[_Job]:
+    def _fail_waiting(self, error: Exception) -> list[_Job]:
         """The transaction could not begin: whoever waits for it gets to know."""
         with self._lock:
             failed = list(self._waiting)

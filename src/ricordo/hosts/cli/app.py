@@ -35,7 +35,7 @@ COMMANDS = {
 }
 GROUPS = {
     "review": ("Decide on what waits for a person, and see what was refused.", REVIEW),
-    "deadletters": ("Turns that could not be extracted: list, show, replay.", DEADLETTERS),
+    "deadletters": ("What no model could make memory of: list, show, replay.", DEADLETTERS),
 }
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[2]

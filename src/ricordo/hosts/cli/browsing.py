@@ -1,6 +1,6 @@
 """`list` and `show`: what is there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +9,17 @@ from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE
 from ricordo.hosts.cli.reading import read_ids, read_time
-from ricordo.model import Kind, Listing, Memory, Page, Relation, Revision, Status, check_id
+from ricordo.model import (
+    Kind,
+    Listing,
+    Memory,
+    Page,
+    Relation,
+    Revision,
+    Sensitivity,
+    Status,
+    check_id,
+)
 
 Cursor = Annotated[
     str | None, typer.Option("--after", metavar="CURSOR", help="Go on after this cursor.")
@@ -67,6 +77,22 @@ async def show(
         _show(here, found, history, relations)
 
 
+def _show_bounds(line: Callable[[str], None], found: Memory) -> None:
+    """What is out of the ordinary about a memory, each only where it is."""
+    for what, at in (
+        ("true from", found.valid_from),
+        ("true until", found.valid_until),
+        ("expires", found.expires_at),
+        ("last recalled", found.last_recalled_at),
+    ):
+        if at is not None:
+            line(f"{what} {at:%Y-%m-%d %H:%M}")
+    if found.sensitivity is not Sensitivity.NORMAL:
+        line(f"sensitivity {found.sensitivity.value}")
+    if found.reasons:
+        line(f"to be looked at because of {', '.join(found.reasons)}")
+
+
 def show_page(here: Here, page: Page) -> None:
     """Print one page of memories."""
     if here.screen.json_lines:
@@ -95,6 +121,7 @@ def _show(
         f"importance {found.importance:.2f}, recalled {found.recalls}×"
         + (", pinned" if found.pinned else "")
     )
+    _show_bounds(line, found)
     for origin in found.origins:
         parts = [
             f"{what} {value}"

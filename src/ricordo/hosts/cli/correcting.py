@@ -33,6 +33,10 @@ async def edit(
     pin: Annotated[
         bool | None, typer.Option("--pin/--no-pin", help="Keep it at hand, or let it go.")
     ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="DATE|never", help="Not recalled from then on."),
+    ] = None,
 ) -> None:
     """Correct a memory; its earlier text is kept as history until it is forgotten."""
     [wanted] = read_ids([memory_id])
@@ -41,8 +45,13 @@ async def edit(
         changes["text"] = read_text(text)
     if importance is not None:
         changes["importance"] = importance
+    if expires is not None:
+        never = expires == "never"
+        changes["expires_at"] = None if never else read_time(expires, option="--expires")
     if not changes and pin is None:
-        raise Invalid("nothing to change; give a new text, --importance, --pin or --no-pin")
+        raise Invalid(
+            "nothing to change; give a new text, --importance, --expires, --pin or --no-pin"
+        )
     async with here.memory() as memory:
         records = here.records(memory)
         edited = await records.edit(wanted, **changes) if changes else None

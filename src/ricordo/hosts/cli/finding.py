@@ -162,7 +162,10 @@ def _reasons(item: Recalled) -> list[str]:
     memory = item.memory
     signals = ", ".join(f"{name} {value:.3f}" for name, value in item.signals.items())
     agent = f", learned by {memory.agent}" if memory.agent else ""
-    lines = [f"{memory.id}  {memory.kind.value} of {memory.scope}{agent}", f"because {signals}"]
+    lines = [
+        f"{memory.id}  {memory.kind.value} of {memory.scope}{agent}",
+        f"because {signals or 'of nothing but that there is room'}",
+    ]
     for origin in memory.origins:
         where = "/".join(p for p in (origin.thread_id, origin.run_id) if p) or "said outright"
         who = origin.agent or origin.author or "?"

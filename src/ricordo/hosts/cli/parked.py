@@ -1,4 +1,4 @@
-"""`deadletters`: turns that could not be extracted, kept until they are replayed."""
+"""`deadletters`: what could not be extracted, kept until it is replayed."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from ricordo.hosts.cli.options import ALWAYS
 from ricordo.model import DeadLetter, Relate
 
 Job = Annotated[int, typer.Argument(metavar="JOB", help="Its number.", show_default=False)]
-_TAKES = ("db", "tenant", "user", *ALWAYS)
+_TAKES = ("db", "tenant", "user", "namespace", "org", *ALWAYS)
 _MOST = 10_000
 
 
@@ -19,7 +19,7 @@ _MOST = 10_000
 async def list_parked(
     here: Here,
     everyone: Annotated[
-        bool, typer.Option("--everyone", help="Of all users, without what was said.")
+        bool, typer.Option("--everyone", help="Of the whole file, without what was said.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Most dead letters.")] = 50,
 ) -> None:
@@ -33,7 +33,7 @@ async def list_parked(
         if everyone:
             found = await memory.ledger.dead_letters(scope=None, limit=limit)
         else:
-            found = await here.user_memory(memory, agent=None).dead_letters(limit=limit)
+            found = await here.records(memory).dead_letters(limit=limit)
     if here.screen.json_lines:
         here.screen.data(items_view(dead_letter_record(letter) for letter in found))
     elif found:
@@ -44,12 +44,12 @@ async def list_parked(
 
 @command(takes=_TAKES, example="ricordo deadletters show --user alice 17", name="show")
 async def show_parked(here: Here, job: Job) -> None:
-    """Show one of a user's dead letters with what was said."""
+    """Show a dead letter with what was said."""
     async with here.memory() as memory:
-        found = await here.user_memory(memory, agent=None).dead_letters(limit=_MOST)
+        found = await here.records(memory).dead_letters(limit=_MOST)
     letter = next((letter for letter in found if letter.job.id == job), None)
     if letter is None:
-        raise NotFound(f"no dead letter {job} of this user")
+        raise NotFound(f"no dead letter {job} here")
     if here.screen.json_lines:
         from ricordo.memory.portable import dead_letter_record
 
@@ -67,9 +67,9 @@ async def show_parked(here: Here, job: Job) -> None:
 
 @command(takes=_TAKES, example="ricordo deadletters replay --user alice 17")
 async def replay(here: Here, job: Job) -> None:
-    """Queue a user's dead letter again; the worker tries it anew."""
+    """Queue a dead letter again; the worker tries it anew."""
     async with here.memory() as memory:
-        await here.user_memory(memory, agent=None).replay(job)
+        await here.records(memory).replay(job)
     here.screen.result({"replayed": job}, text=f"Queued again: {job}")
 
 

@@ -6,11 +6,12 @@ It does not think: what it answers is decided by the function that it is given, 
 
 import asyncio
 import json
+import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 from ricordo.hosts.demo.recordings import Answer, Reply
 
@@ -26,7 +27,7 @@ _POLL = 0.02
 @asynccontextmanager
 async def endpoint(
     answer: Answer, *, models: Sequence[str] = (), says: str = "recorded"
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str]:
     """Serve until the end of the ``async with``; yields the base URL for a client.
 
     Args:
@@ -34,9 +35,7 @@ async def endpoint(
         models: names that ``/v1/models`` lists.
         says: value of the header `HEADER`.
     """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(answer, models, says))
-    server.daemon_threads = True
-    server.block_on_close = False
+    server = _Server(("127.0.0.1", 0), _handler(answer, models, says))
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": _POLL}, daemon=True
     )
@@ -47,6 +46,16 @@ async def endpoint(
         await asyncio.to_thread(server.shutdown)
         server.server_close()
         await asyncio.to_thread(thread.join)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is no error of ours."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _handler(answer: Answer, models: Sequence[str], says: str) -> type[BaseHTTPRequestHandler]:
@@ -85,9 +94,12 @@ def _handler(answer: Answer, models: Sequence[str], says: str) -> type[BaseHTTPR
                 body = json.loads(self.rfile.read(int(length)))
             except ValueError:
                 return _error(400, "the request is not JSON")
-            if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+            if not isinstance(body, dict):
+                return _error(400, "the request is no JSON object")
+            fields = cast("dict[str, Any]", body)
+            if not isinstance(fields.get("messages"), list):
                 return _error(400, "the request has no list of messages")
-            return body
+            return fields
 
         def _send(self, reply: Reply) -> None:
             self._write(json.dumps(reply.body).encode(), "application/json", status=reply.status)

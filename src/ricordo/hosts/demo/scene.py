@@ -1,4 +1,4 @@
-"""One scene of the demonstration: what happened, as plain data that a screen or a script can show."""
+"""One scene of the demonstration: what happened, as plain data for a screen or a script."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from ricordo.model import (
     OrganizationScope,
     Path,
     Recalled,
-    Recollection,
     Receipt,
+    Recollection,
     Refusal,
     Relation,
     UserScope,

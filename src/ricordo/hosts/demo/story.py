@@ -26,7 +26,8 @@ NAMESPACE = "platform"
 
 CODER = (
     "You are a code assistant. Answer in at most three sentences, with at most one short piece of "
-    "Python. Use what is remembered about the user where it helps, and say so when you know nothing."
+    "Python. Use what is remembered about the user where it helps, and say so when you know "
+    "nothing."
 )
 PLANNER = (
     "You are a planning assistant. Answer in at most two sentences. Use what is remembered about "
@@ -225,8 +226,8 @@ class _Teller:
         return await self._scene(
             "Alice erases everything, and gets a receipt",
             receipt=scene.receipt(given),
-            note=f"{left} memories of Alice are left; the organization keeps its "
-            f"{len(organization.memories)}.",
+            note=f"{left} memories of Alice are left, and what still waited to be read is gone "
+            f"too; the organization keeps its {len(organization.memories)}.",
         )
 
     async def _scene(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -91,6 +92,26 @@ class QueueTests(Sealed):
         batch = await _batch(ledger, clock)
         assert batch.scope == ALICE
         assert [(job.work, job.attempts, job.scope) for job in batch.jobs] == [(full, 0, ALICE)]
+
+    async def test_a_batch_holds_what_one_agent_heard(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        """So that nothing that one agent learns can come from what another one heard."""
+        for number, agent in enumerate(("coder", "coder", "helper", "coder")):
+            await ledger.accept(replace(turn(number), agent=agent), scope=ALICE)
+        heard: list[list[str]] = []
+        while (batch := await _claim(ledger, clock)) is not None:
+            heard.append([_turn(job).agent for job in batch.jobs])
+            await _finish(ledger, batch)
+        assert heard == [["coder", "coder"], ["helper"], ["coder"]]
+
+    async def test_what_is_handed_back_unfinished_is_no_failed_attempt(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        await ledger.accept(turn(1), scope=ALICE)
+        await ledger.retry(await _batch(ledger, clock), at=clock.now, failed=False)
+        again = await _batch(ledger, clock)
+        assert again.jobs[0].attempts == 0
 
     async def test_queue_2_the_same_turn_again_changes_nothing(
         self, ledger: Ledger, clock: HandClock
