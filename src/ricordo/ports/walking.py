@@ -6,12 +6,12 @@ from typing import Protocol
 
 from ricordo.model import Scope
 
-Link = tuple[int, str, int, int, int, int, str]
+Link = tuple[int, str, int, int, int, int]
 """One relation as a walk meets it, in the direction in which it is walked.
 
-Place of the near entity among those asked for; id of the relation; number of the near entity; number
-of the far one; number of the relation; 1 where the relation points away from the near entity, else
-0; its type. A plain tuple, for a walk meets thousands and keeps few.
+Place of the near entity among those asked for; id of the relation; number of the near entity;
+number of the far one; number of the relation; 1 where it points away from the near entity, else 0.
+A plain tuple, for a walk meets thousands and keeps few.
 """
 
 
@@ -46,12 +46,12 @@ class Walking(Protocol):
         """
         ...
 
-    async def names(self, nodes: Sequence[int], *, scope: Scope) -> dict[int, str]:
+    async def names(self, nodes: Sequence[int], *, scope: Scope) -> dict[int]:
         """The entities' names as written."""
         ...
 
-    async def evidence(
+    async def backing(
         self, relations: Sequence[int], *, scope: Scope
-    ) -> dict[int, tuple[str, ...]]:
-        """Ids of the memories behind each of these relations, by number."""
+    ) -> dict[int, tuple[str, tuple[str, ...]]]:
+        """The type of each of these relations, and the ids of the memories behind it."""
         ...

@@ -27,8 +27,8 @@ def relation_id(edge: Edge) -> str:
 
 def turned(edge: Edge) -> Edge:
     """The same relation, walked the other way."""
-    near_node, far_node, scope, (place, id_, near, far, number, forward, type_) = edge
-    return far_node, near_node, scope, (place, id_, far, near, number, 1 - forward, type_)
+    near_node, far_node, scope, (place, id_, near, far, number, forward) = edge
+    return far_node, near_node, scope, (place, id_, far, near, number, 1 - forward)
 
 
 class Atlas:
@@ -76,7 +76,8 @@ class Atlas:
         """
         if len(self._scopes) == 1:
             links = self._cut(await self._links(frontier, place=0, limit=limit), limit)
-            return [(l[2], l[3], 0, l) for l in links if l[3] not in seen], len(links)
+            edges = [(link[2], link[3], 0, link) for link in links if link[3] not in seen]
+            return edges, len(links)
         met: list[tuple[int, str, int, Link]] = []
         for place in range(len(self._scopes)):
             met += await self._met_in(frontier, place=place, limit=limit)
@@ -93,18 +94,18 @@ class Atlas:
     async def steps(self, edges: Sequence[Edge]) -> list[Step]:
         """These edges as parts of paths."""
         names: list[dict[int, str]] = []
-        behind: list[dict[int, tuple[str, ...]]] = []
+        backing: list[dict[int, tuple[str, tuple[str, ...]]]] = []
         for place, scope in enumerate(self._scopes):
             links = [edge[3] for edge in edges if edge[2] == place]
             ends = {link[2] for link in links} | {link[3] for link in links}
             names.append(await self._tx.names(sorted(ends), scope=scope))
             relations = sorted(link[4] for link in links)
-            behind.append(await self._tx.evidence(relations, scope=scope))
+            backing.append(await self._tx.backing(relations, scope=scope))
         steps: list[Step] = []
-        for _, _, place, (_, id_, near, far, number, forward, type_) in edges:
+        for _, _, place, (_, id_, near, far, number, forward) in edges:
             one, other = names[place][near], names[place][far]
             source, target = (one, other) if forward else (other, one)
-            evidence = behind[place][number]
+            type_, evidence = backing[place][number]
             scope = self._scopes[place]
             steps.append(Step(id_, scope, source, type_, target, bool(forward), evidence))
         return steps

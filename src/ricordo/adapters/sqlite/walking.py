@@ -1,6 +1,5 @@
 """The graph of a scope as a walk reads it: row numbers, one covering index per direction."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -12,7 +11,7 @@ from ricordo.ports import Link
 _EVER = (1 << 63) - 1
 
 _END = (
-    "select f.key, r.id, f.value, r.{far}, r.row, {forward}, r.type from json_each(:nodes) f "
+    "select f.key, r.id, f.value, r.{far}, r.row, {forward} from json_each(:nodes) f "
     "cross join relations r on r.{near} = f.value and r.scope_id = :scope "
     "and (r.valid_from is null or r.valid_from <= :at) "
     f"and coalesce(r.valid_until, r.closed_at, {_EVER}) > :at"
@@ -83,22 +82,17 @@ class WalkReading(Session):
             )
         )
 
-    async def evidence(
+    async def backing(
         self, relations: Sequence[int], *, scope: Scope
-    ) -> dict[int, tuple[str, ...]]:
+    ) -> dict[int, tuple[str, tuple[str, ...]]]:
         """See `ricordo.ports.Walking`."""
-        # With the plus sign the scope's own index is left alone: it would cost a second search.
         found = self._rows(
-            "select v.relation_row, v.memory_row, v.memory_id from json_each(?) f "
-            "cross join evidence v on v.relation_row = f.value and +v.scope_id = ?",
-            _numbers(dict.fromkeys(relations)),
+            "select r.row, r.type, r.supported_by from json_each(?) f "
+            "cross join relations r on r.row = f.value and r.scope_id = ?",
+            _numbers(relations),
             self._number(scope),
         )
-        found.sort()
-        behind: dict[int, list[str]] = defaultdict(list)
-        for relation, _, memory_id in found:
-            behind[relation].append(memory_id)
-        return {relation: tuple(ids) for relation, ids in behind.items()}
+        return {row: (type_, tuple(ids.split("\0"))) for row, type_, ids in found}
 
 
 def _numbers(values: Iterable[int]) -> str:
