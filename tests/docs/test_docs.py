@@ -137,6 +137,21 @@ def _pages_of(target: Path) -> Iterator[Path]:
     yield from sorted(target.glob("*.md")) if target.is_dir() else [target]
 
 
+def test_every_promise_names_tests_that_are_there() -> None:
+    """A promise whose tests were moved would be a promise that nobody keeps."""
+    rows = re.findall(
+        r"^\| (\d+) \|.*\| (.*) \|$",
+        (ROOT / "docs" / "explanation" / "promises.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    assert [int(number) for number, _ in rows] == list(range(1, 15))
+    for number, named in rows:
+        paths = re.findall(r"`([^`]+)`", named)
+        assert paths, number
+        for path in paths:
+            assert (ROOT / path).exists(), f"promise {number}: {path}"
+
+
 # ── The README ──────────────────────────────────────────────────────────────────────────────
 
 

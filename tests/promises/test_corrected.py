@@ -6,7 +6,7 @@ import pytest
 
 from ricordo import EntityClaim, Listing, RelationClaim, Status
 from ricordo.errors import Conflict, Invalid, Refused
-from ricordo.model import Sensitivity
+from ricordo.model import MAX_RELATIONS, Sensitivity
 from tests.support.fake_model import FakeModel
 from tests.support.opening import Clock, opened, person
 from tests.support.talking import answer, extractor, item
@@ -97,3 +97,14 @@ async def test_what_is_no_longer_true_waits_for_no_decision(tmp_path: Path) -> N
             with pytest.raises(Conflict, match="waits for no decision"):
                 await org.approve(old.memory.id)
             assert (await org.get(old.memory.id)).status is Status.SUPERSEDED
+
+
+async def test_one_memory_may_not_hold_up_all_other_writers(tmp_path: Path) -> None:
+    """Ten thousand relations took minutes, in a transaction that nobody else could pass."""
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        many = [uses("Falcon", f"part {number}") for number in range(MAX_RELATIONS + 1)]
+        with pytest.raises(Invalid, match="201 relations"):
+            await alice.remember("Falcon has many parts", relations=many)
+        stored = await alice.remember("Falcon has many parts", relations=many[1:])
+        assert len(stored.relations) == MAX_RELATIONS

@@ -264,3 +264,25 @@ async def test_recalls_are_counted_once_although_the_ledger_was_held(
         await memory.services.journal.flush()
         await memory.services.journal.flush()
         assert (await alice.get(stored.memory.id)).recalls == 1
+
+
+async def test_a_clock_that_was_set_back_hides_no_memory(tmp_path: Path) -> None:
+    """Nor does the clock of another machine that is ahead of this one."""
+    clock = Clock()
+    async with opened(tmp_path, clock=clock) as memory:
+        alice = memory.user(person(), agent="coder")
+        await alice.remember("Works on Falcon")
+        await alice.remember("Moves to Basel", valid_from=clock())
+        clock.pass_by(days=-1)
+        found = await alice.recall("Falcon, Basel", deadline=5)
+        assert [item.memory.text for item in found.items] == ["Works on Falcon"]
+        past = await alice.recall("Falcon", as_of=clock(), deadline=5)
+        assert past.items == ()
+
+
+async def test_a_megabyte_of_question_costs_no_more_than_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person(), agent="coder")
+        await alice.remember("Works on Falcon")
+        found = await alice.recall("x" * 5_000_000 + " Falcon", deadline=0.25)
+        assert (len(found.items), found.degraded) == (1, ())

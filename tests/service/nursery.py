@@ -1,7 +1,8 @@
-"""A process that has imported everything and forks a writer on request, so that a round is short.
+"""A process that has imported everything and forks a writer on request: short rounds.
 
-Run as ``python -m tests.service.nursery FOLDER MODEL_URL``. For each line read it forks a child that
-remembers and observes as fast as it can, extracting meanwhile, and prints what was acknowledged.
+Run as ``python -m tests.service.nursery FOLDER MODEL_URL``. For each line read it forks a
+child that remembers and observes as fast as it can, extracting meanwhile, and prints what was
+acknowledged.
 """
 
 import asyncio
@@ -33,11 +34,13 @@ def extractor(url: str) -> FrameworkExtractor:
 
 
 async def live(folder: Path, url: str, tag: str) -> None:
-    async with opened(folder, clock=now, settings=PACE, extractor=extractor(url)) as memory:
-        async with asyncio.TaskGroup() as group:
-            for lane in range(3):
-                group.create_task(remember(memory, f"{tag}a{lane}"))
-                group.create_task(observe(memory, f"{tag}b{lane}"))
+    async with (
+        opened(folder, clock=now, settings=PACE, extractor=extractor(url)) as memory,
+        asyncio.TaskGroup() as group,
+    ):
+        for lane in range(3):
+            group.create_task(remember(memory, f"{tag}a{lane}"))
+            group.create_task(observe(memory, f"{tag}b{lane}"))
 
 
 async def remember(memory, lane: str) -> None:

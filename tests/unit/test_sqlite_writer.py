@@ -165,6 +165,28 @@ def test_a_disk_that_takes_no_more_is_unavailable(tmp_path: Path) -> None:
     assert lines[-1] == "sound"
 
 
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+async def test_nothing_is_acknowledged_once_the_file_is_not_in_its_place(
+    tmp_path: Path, how: str
+) -> None:
+    """Ledger 1: what is written to a file that nobody can open again is not durable."""
+    file, elsewhere = tmp_path / "ledger.db", tmp_path / "elsewhere.db"
+    async with SqliteLedger.open(file, clock=HandClock()) as ledger:
+        assert await ledger.accept(turn(1), scope=ALICE)
+        if how == "replaced":
+            elsewhere.write_bytes(file.read_bytes())
+            elsewhere.replace(file)
+        elif how == "moved":
+            file.rename(elsewhere)
+        else:
+            file.unlink()
+        with pytest.raises(Unavailable, match="while it was open"):
+            await ledger.accept(turn(2), scope=ALICE)
+        if how == "moved":
+            elsewhere.rename(file)
+            assert await ledger.accept(turn(2), scope=ALICE)
+
+
 async def test_a_ledger_that_is_busy_for_long_is_unavailable(
     ledger: SqliteLedger, tmp_path: Path
 ) -> None:

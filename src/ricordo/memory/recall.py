@@ -95,7 +95,7 @@ class Recaller:
             SpaceMismatch: memories were indexed with another model; reindex them.
         """
         started = time.perf_counter()
-        question = clean_text(ask.question)[-LONGEST_QUESTION:].strip()
+        question = clean_text(ask.question[-LONGEST_QUESTION:]).strip()
         scopes = self._scopes(ask)
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
@@ -255,7 +255,9 @@ class Recaller:
             visibility=self._services.visibility,
         )
         statuses = {Status.ACTIVE} if ask.as_of is None else {Status.ACTIVE, Status.SUPERSEDED}
-        begun = _since_when(memory) <= at
+        # For now what is stated counts, not when it was noted: clocks differ, and are set back.
+        since = memory.valid_from if ask.as_of is None else _since_when(memory)
+        begun = since is None or since <= at
         valid = begun and (memory.valid_until is None or at < memory.valid_until)
         fresh = memory.pinned or memory.expires_at is None or at < memory.expires_at
         return seen and memory.status in statuses and valid and fresh

@@ -27,6 +27,7 @@ from ricordo.memory.storing import (
     updated,
 )
 from ricordo.model import (
+    MAX_RELATIONS,
     Indexed,
     Kind,
     Listing,
@@ -108,7 +109,15 @@ class Records:
         )
 
     async def add(self, memory: Memory, *, claims: Sequence[RelationClaim], act: str) -> Stored:
-        """Store a memory that a person stated; a fact without relations is queued for proposals."""
+        """Store a memory that a person stated; a fact without relations is queued for proposals.
+
+        Raises:
+            Invalid: more relations than one memory may have.
+        """
+        if len(claims) > MAX_RELATIONS:
+            raise Invalid(
+                f"{len(claims):,} relations; one memory has at most {MAX_RELATIONS}. Split it"
+            )
         draft = await self.draft(memory, claims=claims)
 
         async def work(tx: Writing) -> Stored:

@@ -13,6 +13,7 @@ from ricordo.model.graph import (
 from ricordo.model.ids import (
     MAX_ID,
     MAX_NAME,
+    MAX_RELATIONS,
     MAX_TEXT,
     check_id,
     check_text,
@@ -49,6 +50,7 @@ from ricordo.model.turns import (
 __all__ = [
     "MAX_ID",
     "MAX_NAME",
+    "MAX_RELATIONS",
     "MAX_TEXT",
     "SELF",
     "Backlog",

@@ -1,6 +1,7 @@
 """Ids and texts from outside: checked once, compared exactly, interpreted never."""
 
 import hashlib
+import re
 import secrets
 import unicodedata
 
@@ -15,7 +16,11 @@ MAX_TEXT = 8_192
 MAX_NAME = 200
 """Longest name of an entity, in characters."""
 
+MAX_RELATIONS = 200
+"""Most relations stated with one memory: admitting them holds up every other writer."""
+
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 
 
 def new_id(kind: str) -> str:
@@ -82,7 +87,7 @@ def check_text(value: object, *, what: str = "text", longest: int = MAX_TEXT) ->
 
 def clean_text(value: str) -> str:
     """`value` with each NUL and lone surrogate replaced by U+FFFD, for what must not be lost."""
-    return "".join("\ufffd" if c == "\x00" or "\ud800" <= c <= "\udfff" else c for c in value)
+    return _UNSTORABLE.sub("\ufffd", value)
 
 
 def name_key(name: str) -> str:

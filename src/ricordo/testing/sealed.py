@@ -10,6 +10,8 @@ class Sealed:
         super().__init_subclass__(**rest)
         if Sealed in cls.__bases__:
             return
-        bent = [name for name in vars(cls) if name.startswith("test")]
+        others: list[type[Any]] = [base for base in cls.__mro__ if not issubclass(base, Sealed)]
+        classes: list[type[Any]] = [cls, *others]
+        bent = sorted({name for c in classes for name in vars(c) if name.startswith("test")})
         if bent:
             raise TypeError(f"{cls.__name__} may not define {', '.join(bent)}: the suite is sealed")

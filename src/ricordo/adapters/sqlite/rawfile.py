@@ -32,13 +32,13 @@ class RawFiles:
                 known = self._shared.get((status.st_dev, status.st_ino))
                 if known is not None:
                     known.users += 1
-                    return RawFile(self, (status.st_dev, status.st_ino), known.handle)
+                    return RawFile(self, (status.st_dev, status.st_ino), known.handle, path)
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_CLOEXEC
             handle = os.open(path, flags, 0o666)
             status = os.fstat(handle)
             key = (status.st_dev, status.st_ino)
             self._shared[key] = _Shared(handle, users=1)
-            return RawFile(self, key, handle)
+            return RawFile(self, key, handle, path)
 
     def release(self, key: tuple[int, int]) -> None:
         """One user less; the last one closes the handle."""
@@ -53,10 +53,19 @@ class RawFiles:
 class RawFile:
     """Reads and writes a file at given places, for one ledger."""
 
-    def __init__(self, files: RawFiles, key: tuple[int, int], handle: int) -> None:
+    def __init__(self, files: RawFiles, key: tuple[int, int], handle: int, path: Path) -> None:
         self._files = files
         self._key = key
         self._handle = handle
+        self._path = path
+
+    def in_place(self) -> bool:
+        """Whether the path still leads to this file; what is written to a deleted one is lost."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._key
 
     def size(self) -> int:
         """Length in bytes."""

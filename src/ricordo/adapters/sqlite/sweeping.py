@@ -35,6 +35,10 @@ class Sweeper:
         self._swept = 0
         self._commits = 0
 
+    def in_place(self) -> bool:
+        """Whether the file is still where it was opened."""
+        return self._file.in_place()
+
     def committed(self) -> None:
         """Note a commit, and sweep when the log has grown long.
 

@@ -146,6 +146,11 @@ class Writer:
         return taken
 
     def _begin(self) -> None:
+        if not self._sweeper.in_place():
+            raise Unavailable(
+                f"the ledger {self._name} was deleted, moved or replaced while it was open; "
+                "nothing was stored. Put it back, or open it anew"
+            )
         if not begin(self._connection, patience=self._patience):
             raise Unavailable(
                 f"the ledger {self._name}: another process was writing for {self._patience:g} "
