@@ -1,4 +1,4 @@
-"""How fast a graph is walked: hops, shortest paths, and from a user's graph into the organization's.
+"""How fast a graph is walked: hops, shortest paths, from a user's graph into the organization's.
 
     python -m benchmarks.walk_speed [--quick] [--nodes 100000 --edges 300000] [--json FILE]
 
@@ -221,7 +221,7 @@ async def _measure(
     far = dict(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
     projects = [floor.row(int(end.split()[-1])) for end in await _ends(graph)]
 
-    async def walk(number: int, hops: int, name: str = "", own: bool = False) -> int:
+    async def walk(number: int, hops: int, own: bool = False) -> int:
         names = [SELF] if own else [entity(number, ORGANIZATION).name]
         scopes = [USER, ORGANIZATION] if own else [ORGANIZATION]
         return len((await graph.walk(names, scopes=scopes, hops=hops, at=NOW)).paths)
@@ -250,7 +250,7 @@ async def _measure(
     await compare(
         "user to organization, 3 hops",
         lambda number: walk(number, 3, own=True),
-        lambda number: floor.walk(projects, hops=2),
+        lambda _: floor.walk(projects, hops=2),
         numbers[: rounds // 2],
         report=report,
     )

@@ -39,6 +39,15 @@ class Reading(Walking, Protocol):
         """The memories that fit, oldest first. Raises `Invalid` for a cursor it did not make."""
         ...
 
+    async def ids(
+        self, listing: Listing, *, scope: Scope, among: Sequence[str] | None = None
+    ) -> list[str]:
+        """Ids of all memories that fit, oldest first; with `among`, of these alone.
+
+        The listing's limit and cursor do not count.
+        """
+        ...
+
     async def same_text(self, digest: str, *, partition: Partition) -> Memory | None:
         """The memory of that digest in the partition that is active, proposed or rejected."""
         ...

@@ -46,7 +46,7 @@ class Walking(Protocol):
         """
         ...
 
-    async def names(self, nodes: Sequence[int], *, scope: Scope) -> dict[int]:
+    async def names(self, nodes: Sequence[int], *, scope: Scope) -> dict[int, str]:
         """The entities' names as written."""
         ...
 
