@@ -305,7 +305,8 @@ class Records:
         """
 
         async def work(tx: Writing) -> int:
-            return await self._remove(tx, ids)
+            known = await tx.ids(Listing(), scope=self._scope, among=ids)
+            return await self._remove(tx, known)
 
         removed = await self._services.ledger.write(work, scope=self._scope)
         await self._services.ledger.scrub()
@@ -315,14 +316,7 @@ class Records:
         """Remove every memory that fits, in one transaction. Returns how many."""
 
         async def work(tx: Writing) -> int:
-            ids: list[str] = []
-            page = await tx.page(replace(listing, limit=1_000), scope=self._scope)
-            ids += [memory.id for memory in page.memories]
-            while page.cursor is not None:
-                following = replace(listing, limit=1_000, after=page.cursor)
-                page = await tx.page(following, scope=self._scope)
-                ids += [memory.id for memory in page.memories]
-            return await self._remove(tx, ids)
+            return await self._remove(tx, await tx.ids(listing, scope=self._scope))
 
         removed = await self._services.ledger.write(work, scope=self._scope)
         await self._services.ledger.scrub()
@@ -359,8 +353,7 @@ class Records:
                 stranded.append(name)
         return tuple(sorted(stranded))
 
-    async def _remove(self, tx: Writing, ids: Sequence[str]) -> int:
-        known = [memory.id for memory in await tx.memories(ids, scope=self._scope)]
+    async def _remove(self, tx: Writing, known: Sequence[str]) -> int:
         if not known:
             return 0
         await tx.remove(known, scope=self._scope)
