@@ -1,18 +1,46 @@
 """Fusing what the arms of recall found into one order. Pure functions.
 
-Signals are normalised to 0…1 over all that the asker may see and summed with weights, which was
-measured better than reciprocal ranks. The order depends on the memories alone, never on the
-clock, so the same question gets the same answer.
+Signals are summed with weights. Meaning counts in standard deviations above what is usual among
+all that the asker may see, words in the share of the question's information that they match: so
+each counts by the evidence it has for this question, in any language, and a question whose words
+occur nowhere goes by meaning alone. The order depends on the memories, never on the clock, so the
+same question gets the same answer.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
 from ricordo.memory.budget import estimate
-from ricordo.model import Hit, Hits, Memory, Path, Recalled, Status
+from ricordo.memory.speakers import asked_about, speaker
+from ricordo.model import Hit, Hits, Memory, Path, Recalled, Status, Weights
 
-MEANING = 0.5
-WORDS = 0.5
+WEIGHTS = Weights(
+    meaning=0.08,
+    words=0.80,
+    before=0.03,
+    earlier=0.04,
+    after=0.045,
+    sitting_meaning=0.065,
+    sitting_words=1.0,
+)
+"""What the index sums; see docs/decisions/0005-adaptive-fusion.md for how they were found."""
+
+SPEAKER = 0.22
+"""For what somebody said whom alone the question names."""
+
+LENGTH = 0.14
+"""For each e-fold of words in a turn of a chat: the short ones hold little."""
+
+QUESTION = -0.04
+"""For a turn of a chat that asks: what is sought stands in the answer."""
+
+LONGEST = 40
+"""Words beyond which a turn is not better for being longer."""
+
+CHATTY, WORDY = 30.0, 80.0
+"""Mean words of all that is visible: up to the first it is chat, from the second on it is not."""
+
 GRAPH = 0.35
 PINNED = 0.1
 IMPORTANCE = 0.05
@@ -27,60 +55,55 @@ LINE_TOKENS = 16
 """Tokens that a memory's provenance and line take, besides its text."""
 
 
-def meaning_of(hit: Hit, hits: Hits) -> float:
-    """The hit's cosine within the range of all visible memories, 0 to 1."""
-    spread = hits.cosine_high - hits.cosine_low
-    if spread < 1e-6:
-        return 1.0 if hits.cosine_high > 0 else 0.0
-    return min(max((hit.cosine - hits.cosine_low) / spread, 0.0), 1.0)
+def best(some: Sequence[Hit]) -> list[Hit]:
+    """Some hits, best first by what the index knows."""
+    return sorted(some, key=lambda hit: (-hit.fused, hit.memory_id))
 
 
-def words_of(hit: Hit, hits: Hits) -> float:
-    """The hit's BM25 as a share of the best visible one, 0 to 1."""
-    return hit.bm25 / hits.bm25_high if hits.bm25_high > 0 else 0.0
-
-
-def best(hits: Hits, some: Sequence[Hit]) -> list[Hit]:
-    """Some of the hits, best first by meaning and words together."""
-
-    def score(hit: Hit) -> tuple[float, str]:
-        return (-MEANING * meaning_of(hit, hits) - WORDS * words_of(hit, hits), hit.memory_id)
-
-    return sorted(some, key=score)
-
-
-def rank(hits: Hits, walked: Sequence[Path], memories: Mapping[str, Memory]) -> list[Recalled]:
+def rank(
+    question: str, hits: Hits, walked: Sequence[Path], memories: Mapping[str, Memory]
+) -> list[Recalled]:
     """Order the memories by all signals, best first; ties by id."""
     paths = _path_by_memory(walked)
     by_id = {hit.memory_id: hit for hit in hits.hits}
+    speakers = {memory_id: speaker(memory.text) for memory_id, memory in memories.items()}
+    asked = asked_about(question, {name for name in speakers.values() if name is not None})
     recalled: list[Recalled] = []
     for memory_id, memory in memories.items():
-        signals = _signals(memory, by_id.get(memory_id), hits, paths.get(memory_id))
-        recalled.append(
-            Recalled(
-                memory=memory,
-                score=round(sum(signals.values(), 0.0), 6),
-                signals=signals,
-                path=paths.get(memory_id),
-            )
-        )
+        path, hit = paths.get(memory_id), by_id.get(memory_id)
+        signals = _found(hit, memory, hits) if hit is not None else {}
+        if asked is not None and speakers[memory_id] == asked:
+            signals["speaker"] = SPEAKER
+        signals |= _standing(memory, path)
+        signals = {name: round(value, 6) for name, value in signals.items() if value}
+        score = round(sum(signals.values(), 0.0), 6)
+        recalled.append(Recalled(memory=memory, score=score, signals=signals, path=path))
     return sorted(recalled, key=lambda item: (-item.score, item.memory.id))
 
 
-def _signals(memory: Memory, hit: Hit | None, hits: Hits, path: Path | None) -> dict[str, float]:
-    wordless = hits.bm25_high <= 0
-    signals: dict[str, float] = {}
-    if hit is not None:
-        signals["meaning"] = (MEANING + WORDS * wordless) * meaning_of(hit, hits)
-        if not wordless:
-            signals["words"] = WORDS * words_of(hit, hits)
-    if path is not None:
-        signals["graph"] = GRAPH / len(path.steps)
-    if memory.pinned:
-        signals["pinned"] = PINNED
-    signals["importance"] = IMPORTANCE * (memory.importance - 0.5)
-    signals["confidence"] = CONFIDENCE * (memory.confidence - 1.0)
-    return {name: round(value, 6) for name, value in signals.items() if value}
+def _found(hit: Hit, memory: Memory, hits: Hits) -> dict[str, float]:
+    """What the index found, and whether it is a turn of a chat that can hold an answer."""
+    signals = {
+        "meaning": hit.meaning,
+        "words": hit.words,
+        "nearby": hit.nearby,
+        "sitting": hit.sitting,
+    }
+    if hit.in_company:
+        chat = min(max((WORDY - hits.length) / (WORDY - CHATTY), 0.0), 1.0)
+        signals["length"] = chat * LENGTH * math.log1p(min(hit.length, LONGEST))
+        signals["question"] = chat * QUESTION * ("?" in memory.text)
+    return signals
+
+
+def _standing(memory: Memory, path: Path | None) -> dict[str, float]:
+    """What speaks for a memory whatever is asked, and the walk that leads to it."""
+    return {
+        "graph": 0.0 if path is None else GRAPH / len(path.steps),
+        "pinned": PINNED * memory.pinned,
+        "importance": IMPORTANCE * (memory.importance - 0.5),
+        "confidence": CONFIDENCE * (memory.confidence - 1.0),
+    }
 
 
 def _path_by_memory(walked: Sequence[Path]) -> dict[str, Path]:

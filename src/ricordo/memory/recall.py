@@ -117,7 +117,7 @@ class Recaller:
         )
         usable = {m.id: m for m in memories if self._usable(m, ask, at)}
         walked = tuple(path for path in walked if _supported(path, usable))
-        recalled = ranking.rank(hits, walked, usable)
+        recalled = ranking.rank(question, hits, walked, usable)
         return await self._finish(run, recalled, walked, partitions, hits, started)
 
     async def _finish(
@@ -190,7 +190,8 @@ class Recaller:
         vector = await run.within(
             "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
         )
-        sought = Sought(vector=vector, words=self._services.analyzer.words(question))
+        words = self._services.analyzer.words(question)
+        sought = Sought(vector=vector, words=words, weights=ranking.WEIGHTS)
         return await run.within(
             "words" if vector is None else "meaning",
             self._services.index.search(
@@ -213,7 +214,7 @@ class Recaller:
     async def _seeds(self, run: "_Run", hits: Hits, *, known: Sequence[str]) -> tuple[str, ...]:
         """Names of the entities that the best hits relate, where the question named none."""
         best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT]
-        top = ranking.best(hits, best)[:SEEDS]
+        top = ranking.best(best)[:SEEDS]
         if not top or not run.hops:
             return ()
 

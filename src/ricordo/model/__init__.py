@@ -24,7 +24,16 @@ from ricordo.model.ids import (
 )
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
-from ricordo.model.recall import Hit, Hits, Indexed, Recalled, Recollection, Sought, Space
+from ricordo.model.recall import (
+    Hit,
+    Hits,
+    Indexed,
+    Recalled,
+    Recollection,
+    Sought,
+    Space,
+    Weights,
+)
 from ricordo.model.scope import (
     Grant,
     OrganizationScope,
@@ -93,6 +102,7 @@ __all__ = [
     "Step",
     "Turn",
     "UserScope",
+    "Weights",
     "check_id",
     "check_text",
     "clean_text",

@@ -42,6 +42,29 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What each signal counts when an index finds memories by all of them together.
+
+    Meaning is in standard deviations above the mean of everything visible, words in the share of
+    the question's information that is matched.
+
+    Args:
+        meaning, words: of the memory itself, and of its words with its neighbours'.
+        before, earlier, after: meaning of what was said just before in its thread, before that,
+            and just after.
+        sitting_meaning, sitting_words: the best of what was said in the same sitting.
+    """
+
+    meaning: float = 0.0
+    words: float = 0.0
+    before: float = 0.0
+    earlier: float = 0.0
+    after: float = 0.0
+    sitting_meaning: float = 0.0
+    sitting_words: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
     """A question made ready for an index.
 
@@ -49,27 +72,47 @@ class Sought:
         vector: unit vector as in `Indexed`, or None to search by words only.
         words: per word of the question its alternative terms (surface, stems, parts); a memory's
             score for the word is that of its best alternative.
+        weights: of the signals; all 0 finds by cosine and by BM25 alone.
     """
 
     vector: bytes | None
     words: tuple[tuple[int, ...], ...] = ()
+    weights: Weights = Weights()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that an index found: cosine in [-1, 1] and BM25 ≥ 0, both exact; 0 where unknown."""
+    """A memory that an index found.
+
+    Args:
+        cosine, bm25: in [-1, 1] and ≥ 0, both exact; 0 where unknown.
+        meaning, words, nearby, sitting: what each signal counts by the weights that were asked.
+        length: words of the text.
+        in_company: whether others of its thread that are visible were said around it.
+    """
 
     memory_id: str
     partition: Partition
     cosine: float
     bm25: float
+    meaning: float = 0.0
+    words: float = 0.0
+    nearby: float = 0.0
+    sitting: float = 0.0
+    length: int = 0
+    in_company: bool = False
+
+    @property
+    def fused(self) -> float:
+        """All signals together."""
+        return self.meaning + self.words + self.nearby + self.sitting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
     """Hits, best first by either signal, and the range of each signal over all visible memories.
 
-    The range is what scores are normalised by; it covers exactly what the asker may see.
+    The range covers exactly what the asker may see, as does `length`, the mean number of words.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -77,6 +120,7 @@ class Hits:
     cosine_low: float = 0.0
     cosine_high: float = 0.0
     bm25_high: float = 0.0
+    length: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

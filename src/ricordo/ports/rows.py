@@ -41,6 +41,9 @@ class Rows:
         lengths: words of each row, little-endian uint32.
         valid_from, valid_until: microseconds since 1970 UTC, little-endian int64; the smallest and
             largest int64 where open. `expires_at` is folded into `valid_until`.
+        threads: number of the thread that each memory comes from first, 0 without one,
+            little-endian int64.
+        said_at, recorded_at: when it was said there and when it was recorded, like `valid_from`.
     """
 
     generation: int
@@ -55,3 +58,6 @@ class Rows:
     lengths: bytes
     valid_from: bytes
     valid_until: bytes
+    threads: bytes
+    said_at: bytes
+    recorded_at: bytes

@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from ricordo.adapters.local.growing import Growing
 from ricordo.adapters.local.postings import Entries, Postings
+from ricordo.adapters.local.sittings import Sittings
 from ricordo.ports import Rows
 
 _TOLERATED_DEAD = 256
 _DEAD_SHARE = 4
 _RECENT = 1_024
 _ID_BYTES = 200
+
+STEPS = float(1 << 24)
+"""Parts of 1 to which vectors are rounded where they are summed: so sums are exact in any order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +61,13 @@ class Loaded:
     lengths: Growing
     valid_from: Growing
     valid_until: Growing
+    threads: Growing
+    said_at: Growing
+    recorded_at: Growing
     alive: NDArray[np.bool_]
     postings: Postings
     dead: int = 0
+    memo: "_Memo" = field(default_factory=lambda: _Memo(), compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -69,7 +77,15 @@ class Loaded:
     @property
     def nbytes(self) -> int:
         """Bytes held in memory, about."""
-        grown = (self.vectors, self.lengths, self.valid_from, self.valid_until)
+        grown = (
+            self.vectors,
+            self.lengths,
+            self.valid_from,
+            self.valid_until,
+            self.threads,
+            self.said_at,
+            self.recorded_at,
+        )
         arrays = sum(array.nbytes for array in grown)
         return arrays + self.alive.nbytes + self.postings.nbytes + self.size * _ID_BYTES
 
@@ -81,6 +97,29 @@ class Loaded:
     def visible(self, *, at: int) -> NDArray[np.bool_]:
         """Which rows are valid at an instant, in microseconds since 1970."""
         return self.alive & (self.valid_from.values <= at) & (at < self.valid_until.values)
+
+    def sittings(self) -> Sittings:
+        """The living rows in the order of their conversations; sorted once."""
+        if self.memo.sittings is None:
+            self.memo.sittings = Sittings.of(
+                self.threads.values,
+                self.said_at.values,
+                self.recorded_at.values,
+                ids=self.ids,
+                alive=self.alive,
+            )
+        return self.memo.sittings
+
+    def total(self, *, shown: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Sum of the vectors of the shown rows, in `STEPS`; exact, and mostly known already."""
+        if self.memo.total is None:
+            self.memo.total = self._sum(self.alive)
+        hidden = self.alive & ~shown
+        return self.memo.total - self._sum(hidden) if hidden.any() else self.memo.total
+
+    def _sum(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        some = self.vectors.values if chosen.all() else self.vectors.values[chosen]
+        return _total(some)
 
     def changed(self, rows: Rows) -> "Loaded":
         """As of a later generation, given what changed since this one."""
@@ -100,10 +139,22 @@ class Loaded:
             lengths=self.lengths.extended(fresh.lengths),
             valid_from=self.valid_from.extended(fresh.valid_from),
             valid_until=self.valid_until.extended(fresh.valid_until),
+            threads=self.threads.extended(fresh.threads),
+            said_at=self.said_at.extended(fresh.said_at),
+            recorded_at=self.recorded_at.extended(fresh.recorded_at),
             alive=alive,
+            memo=_Memo(total=self._later_total(alive, fresh.vectors)),
             postings=self.postings.extended(fresh.entries(first_row=start)),
             dead=total - int(np.count_nonzero(alive)),
         ).packed()
+
+    def _later_total(
+        self, alive: NDArray[np.bool_], fresh: NDArray[np.float32]
+    ) -> NDArray[np.float64] | None:
+        if self.memo.total is None:
+            return None
+        left = self.alive & ~alive[: self.size]
+        return self.memo.total - self._sum(left) + _total(fresh)
 
     def packed(self) -> "Loaded":
         """Without its dead rows, when there are many."""
@@ -122,9 +173,25 @@ class Loaded:
             lengths=Growing(self.lengths.values[kept]),
             valid_from=Growing(self.valid_from.values[kept]),
             valid_until=Growing(self.valid_until.values[kept]),
+            threads=Growing(self.threads.values[kept]),
+            said_at=Growing(self.said_at.values[kept]),
+            recorded_at=Growing(self.recorded_at.values[kept]),
             alive=np.ones(len(kept), np.bool_),
             postings=Postings.build(replace(entries, rows=renumbered)),
         )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Memo:
+    """What was worked out of one generation's rows, once it was needed."""
+
+    sittings: Sittings | None = None
+    total: NDArray[np.float64] | None = None
+
+
+def _total(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    steps = vectors * np.float32(STEPS)
+    return np.rint(steps, out=steps).sum(axis=0, dtype=np.float64)
 
 
 class _Arrays:
@@ -133,12 +200,16 @@ class _Arrays:
     def __init__(self, rows: Rows, *, dimension: int) -> None:
         self._rows = rows
         self.vectors = np.frombuffer(rows.vectors, "<f4").reshape(len(rows.ids), dimension)
-        self.lengths, self.valid_from, self.valid_until = self._columns()
+        self.lengths, self.valid_from, self.valid_until, *standing = self._columns()
+        self.threads, self.said_at, self.recorded_at = standing
 
     def _columns(self) -> Iterator[NDArray[Any]]:
         yield np.frombuffer(self._rows.lengths, "<u4")
         yield np.frombuffer(self._rows.valid_from, "<i8")
         yield np.frombuffer(self._rows.valid_until, "<i8")
+        yield np.frombuffer(self._rows.threads, "<i8")
+        yield np.frombuffer(self._rows.said_at, "<i8")
+        yield np.frombuffer(self._rows.recorded_at, "<i8")
 
     def entries(self, *, first_row: int) -> Entries:
         sizes = np.frombuffer(self._rows.sizes, "<u4")
@@ -162,6 +233,9 @@ def load(rows: Rows, *, dimension: int) -> Loaded:
         lengths=Growing(arrays.lengths),
         valid_from=Growing(arrays.valid_from),
         valid_until=Growing(arrays.valid_until),
+        threads=Growing(arrays.threads),
+        said_at=Growing(arrays.said_at),
+        recorded_at=Growing(arrays.recorded_at),
         alive=np.ones(len(ids), np.bool_),
         postings=Postings.build(arrays.entries(first_row=0)),
     )

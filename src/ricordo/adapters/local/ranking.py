@@ -7,11 +7,13 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.adapters.local.context import Context
+from ricordo.adapters.local.fusing import Fusion, Parts
 from ricordo.adapters.local.loaded import Loaded
-from ricordo.adapters.local.meaning import Near, exact, nearest
+from ricordo.adapters.local.meaning import Near, exact, nearest, standing
 from ricordo.adapters.local.view import Numbers, View
-from ricordo.adapters.local.wording import bm25
-from ricordo.model import Hit, Hits, Partition, Sought
+from ricordo.adapters.local.wording import told
+from ricordo.model import Hit, Hits, Partition, Sought, Weights
 
 _NOTHING_NEAR = Near(
     numbers=np.empty(0, np.intp), cosines=np.empty(0, np.float64), low=0.0, high=0.0
@@ -21,47 +23,82 @@ _NOTHING_NEAR = Near(
 def search(
     shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, limit: int, at: datetime
 ) -> Hits:
-    """The best `limit` by each signal of the rows valid at an instant.
+    """The best `limit` by each signal, and by all together, of the rows valid at an instant.
 
-    Scores depend on what is stored, not on how it lies in memory. Hits are ordered by the better of
-    their two ranks, meaning before words.
+    Scores depend on what is stored, not on how it lies in memory. Hits are ordered by the best of
+    their ranks, meaning before words before all together.
     """
     view = View(shelves, at=at)
     if not view.visible:
         return Hits()
     question = None if sought.vector is None else np.frombuffer(sought.vector, "<f4")
     near = _NOTHING_NEAR if question is None else nearest(view, question, limit=limit)
-    scores = bm25(view, sought.words)
-    told = np.flatnonzero(scores)
-    order = _in_order(
-        _best(view, near.numbers, near.cosines, limit), _best(view, told, scores[told], limit)
+    context = Context(view)
+    found = told(view, context, sought.words)
+    scores = found.bm25
+    holding = np.flatnonzero(scores)
+    fusion = Fusion(
+        view,
+        context,
+        found,
+        standing=None if question is None else standing(view, question),
+        weights=sought.weights,
     )
+    rankings = [
+        _best(view, near.numbers, near.cosines, limit),
+        _best(view, holding, scores[holding], limit),
+    ]
+    if sought.weights != Weights():
+        likely = fusion.candidates(limit=limit)
+        rankings.append(_best(view, likely, fusion.exact(likely).fused, limit))
+    order = _in_order(rankings)
     cosines = dict(zip(near.numbers.tolist(), near.cosines.tolist(), strict=True))
     if question is not None:
         rest = np.array([number for number in order if number not in cosines], np.intp)
         cosines |= zip(rest.tolist(), exact(view, question, rest).tolist(), strict=True)
     return Hits(
-        hits=_hits(view, order, cosines, scores),
+        hits=_hits(view, context, order, cosines, scores, fusion),
         visible=view.visible,
         cosine_low=near.low,
         cosine_high=near.high,
         bm25_high=float(scores.max()),
+        length=float(view.lengths()[view.shown].sum() / view.visible),
     )
 
 
 def _hits(
-    view: View, order: Sequence[int], cosines: Mapping[int, float], scores: NDArray[np.float64]
+    view: View,
+    context: Context,
+    order: Sequence[int],
+    cosines: Mapping[int, float],
+    scores: NDArray[np.float64],
+    fusion: Fusion,
 ) -> tuple[Hit, ...]:
-    told = scores[np.array(order, np.intp)].tolist()
+    numbers = np.array(order, np.intp)
+    lengths = view.lengths()[numbers].astype(np.int64).tolist()
+    columns = (scores[numbers].tolist(), lengths, context.in_company[numbers].tolist())
     return tuple(
         Hit(
             memory_id=view.id_of(number),
             partition=view.partition_of(number),
             cosine=cosines.get(number, 0.0),
             bm25=score,
+            meaning=meaning,
+            words=words,
+            nearby=nearby,
+            sitting=sitting,
+            length=length,
+            in_company=in_company,
         )
-        for number, score in zip(order, told, strict=True)
+        for number, score, length, in_company, (meaning, words, nearby, sitting) in zip(
+            order, *columns, _by_row(fusion.exact(numbers)), strict=True
+        )
     )
+
+
+def _by_row(parts: Parts) -> list[tuple[float, float, float, float]]:
+    columns = (parts.meaning, parts.words, parts.nearby, parts.sitting)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _best(
@@ -82,10 +119,10 @@ def _best(
     return [(memory_id, number) for _, memory_id, number in best] + chosen
 
 
-def _in_order(near: Sequence[tuple[str, int]], told: Sequence[tuple[str, int]]) -> list[int]:
-    """The numbers of both rankings: those of the first places, then of the second, and so on."""
+def _in_order(rankings: Sequence[Sequence[tuple[str, int]]]) -> list[int]:
+    """The numbers of all rankings: those of the first places, then of the second, and so on."""
     ranks: dict[int, tuple[int, int]] = {}
-    for signal, ranked in enumerate((near, told)):
+    for signal, ranked in enumerate(rankings):
         for rank, (_, number) in enumerate(ranked):
             mine = (rank, signal)
             ranks[number] = min(ranks.get(number, mine), mine)

@@ -1,46 +1,100 @@
-"""BM25 with the statistics of exactly what is visible."""
+"""BM25 with the statistics of exactly what is visible, alone and with the neighbours' words."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.adapters.local.context import Context
 from ricordo.adapters.local.postings import Found
+from ricordo.adapters.local.sittings import NOBODY
 from ricordo.adapters.local.view import Numbers, View, joined
 
 K1 = 1.2
 B = 0.75
+B_SHARE = 0.6
+"""How much length damps a share: less than in BM25, measured better on memories."""
+
+BEFORE = 0.6
+AFTER = 0.4
+"""What a word of the memory before or after counts, where one in the memory itself counts 1."""
 
 Scores = NDArray[np.float64]
 Lookup = dict[int, list[Found]]
 
 
-def bm25(view: View, words: Sequence[Sequence[int]]) -> Scores:
-    """BM25 of every row; 0 for those that are not visible or hold no word.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the words of a question find; 0 for rows that are not visible.
+
+    Args:
+        bm25: of every row.
+        own: share of the question's information that a row's words hold, 0 to 1. Words that
+            no memory holds count as missing, so a question in another language has low shares.
+        shared: the same with the words of the rows before and after it.
+    """
+
+    bm25: Scores
+    own: Scores
+    shared: Scores
+
+
+def told(view: View, context: Context, words: Sequence[Sequence[int]]) -> Told:
+    """Look for the words of a question in every row.
 
     A word is a group of alternatives: a row holds it as often as its most frequent alternative, and
     it occurs in as many documents as hold any of them.
     """
-    scores = np.zeros(view.size)
+    bm25, own, shared = (np.zeros(view.size) for _ in range(3))
     wanted = {term for word in words for term in word}
     lookups = [loaded.postings.find(wanted) for loaded, _, _ in view.parts()]
     if not any(lookups):
-        return scores
-    norms = _norms(view)
+        return Told(bm25=bm25, own=own, shared=shared)
+    lengths = view.lengths()
+    norms = _norms(view, lengths, b=B)
+    flat = _norms(view, lengths, b=B_SHARE)
+    with_neighbours = _norms(view, _spread(context, lengths), b=B_SHARE)
+    mass = 0.0
     for word in words:
         numbers, counts = _holding(view, lookups, word)
-        if len(numbers):
-            rarity = math.log1p((view.visible - len(numbers) + 0.5) / (len(numbers) + 0.5))
-            scores[numbers] += rarity * counts * (K1 + 1) / (counts + norms[numbers])
-    return scores
+        rarity = math.log1p((view.visible - len(numbers) + 0.5) / (len(numbers) + 0.5))
+        mass += rarity
+        if not len(numbers):
+            continue
+        bm25[numbers] += rarity * counts * (K1 + 1) / (counts + norms[numbers])
+        own[numbers] += rarity * counts / (counts + flat[numbers])
+        reached, more = _reached(context, numbers, counts)
+        shared[reached] += rarity * more / (more + with_neighbours[reached])
+    return Told(bm25=bm25, own=own / mass, shared=shared / mass)
 
 
-def _norms(view: View) -> Scores:
+def _spread(context: Context, values: Scores) -> Scores:
+    """Each row's value with its part of its neighbours'."""
+    near = BEFORE * context.from_before(values) + AFTER * context.from_after(values)
+    return values + context.openness * near
+
+
+def _reached(context: Context, numbers: Numbers, counts: Scores) -> tuple[Numbers, Scores]:
+    """The rows that hold a word or stand beside one that does, and how often they count it."""
+    found = [(numbers, counts)]
+    for part, beside in ((BEFORE, context.after), (AFTER, context.before)):
+        rows = beside[numbers]
+        there = rows != NOBODY
+        rows = rows[there]
+        found.append((rows, part * context.openness[rows] * counts[there]))
+    rows = np.concatenate([rows for rows, _ in found])
+    reached, places = np.unique(rows, return_inverse=True)
+    more = np.zeros(len(reached))
+    np.add.at(more, places, np.concatenate([part for _, part in found]))
+    return reached, more
+
+
+def _norms(view: View, lengths: Scores, *, b: float) -> Scores:
     """How much each row's length damps its counts."""
-    lengths = view.lengths()
     average = lengths[view.shown].sum() / view.visible or 1.0
-    return K1 * (1 - B + B * lengths / average)
+    return K1 * (1 - b + b * lengths / average)
 
 
 def _holding(view: View, lookups: Sequence[Lookup], word: Sequence[int]) -> tuple[Numbers, Scores]:

@@ -14,7 +14,10 @@ PLACES = 1 << 32
 
 _CHUNK = 200
 
-_PACKED = "memory_id, vector, terms, counts, length, valid_from, valid_until"
+_PACKED = (
+    "memory_id, vector, terms, counts, length, valid_from, valid_until, "
+    "thread, said_at, recorded_at"
+)
 _STATE = (
     "select p.id, p.kind, p.agent, p.generation, p.listed_since, p.size, p.space_id, "
     "s.model, s.dimension, s.transform, s.words "
@@ -113,10 +116,14 @@ class _Packed:
         self._lengths: list[int] = []
         self._valid_from: list[int] = []
         self._valid_until: list[int] = []
+        self._threads: list[int] = []
+        self._said_at: list[int] = []
+        self._recorded_at: list[int] = []
 
     def add(self, some: Sequence[tuple[Any, ...]]) -> None:
         """Add rows as `_PACKED` selects them."""
-        ids, vectors, terms, counts, lengths, valid_from, valid_until = zip(*some, strict=True)
+        ids, vectors, terms, counts, lengths, *numbers = zip(*some, strict=True)
+        valid_from, valid_until, threads, said_at, recorded_at = numbers
         self._ids += ids
         self._vectors.append(b"".join(vectors))
         self._terms += terms
@@ -124,6 +131,9 @@ class _Packed:
         self._lengths += lengths
         self._valid_from += valid_from
         self._valid_until += valid_until
+        self._threads += threads
+        self._said_at += said_at
+        self._recorded_at += recorded_at
 
     def rows(
         self, *, generation: int, space: Space | None, complete: bool, removed: Sequence[str]
@@ -142,6 +152,9 @@ class _Packed:
             lengths=_packed("I", self._lengths),
             valid_from=_packed("q", self._valid_from),
             valid_until=_packed("q", self._valid_until),
+            threads=_packed("q", self._threads),
+            said_at=_packed("q", self._said_at),
+            recorded_at=_packed("q", self._recorded_at),
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from ricordo.adapters.sqlite.index_reading import PLACES, IndexReading
 from ricordo.adapters.sqlite.memory_rows import VISIBLE, span
 from ricordo.adapters.sqlite.session import as_list
+from ricordo.adapters.sqlite.threads import standing
 from ricordo.errors import Invalid, SpaceMismatch
 from ricordo.model import Indexed, Memory, Partition, Space
 
@@ -105,8 +106,9 @@ class IndexWriting(IndexReading):
         )
         self._change(
             "insert into memory_index (place, memory_row, memory_id, scope_id, partition_id, "
-            "space_id, generation, visible, valid_from, valid_until, length, vector, terms, counts)"
-            " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "space_id, generation, visible, valid_from, valid_until, thread, said_at, recorded_at, "
+            "length, vector, terms, counts)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             partition * PLACES + place,
             row,
             memory.id,
@@ -116,6 +118,7 @@ class IndexWriting(IndexReading):
             generation,
             visible,
             *span(memory),
+            *standing(memory),
             indexed.length,
             indexed.vector,
             indexed.terms,
@@ -123,10 +126,10 @@ class IndexWriting(IndexReading):
         )
 
     def _reindex(self, memory: Memory, row: int) -> None:
-        """Carry a memory's changed status and validity over to the index row that it keeps."""
+        """Carry a memory's changed status, validity and place over to the index row that it keeps."""
         found = self._row(
             "select i.partition_id, i.space_id is p.space_id, i.visible, i.valid_from, "
-            "i.valid_until from memory_index i join partitions p on p.id = i.partition_id "
+            "i.valid_until, i.thread, i.said_at, i.recorded_at from memory_index i join partitions p on p.id = i.partition_id "
             "where i.memory_row = ?",
             row,
         )
@@ -134,12 +137,13 @@ class IndexWriting(IndexReading):
             return
         partition, counted, *shown = found
         visible = int(memory.status in VISIBLE)
-        now = [visible, *span(memory)]
+        now = [visible, *span(memory), *standing(memory)]
         if now == shown:
             return
         generation = self._grow(partition, by=counted * (visible - shown[0]))
         self._change(
-            "update memory_index set visible = ?, valid_from = ?, valid_until = ?, generation = ? "
+            "update memory_index set visible = ?, valid_from = ?, valid_until = ?, thread = ?, "
+            "said_at = ?, recorded_at = ?, generation = ? "
             "where memory_row = ?",
             *now,
             generation,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ricordo.adapters.sqlite.threads import thread_number
 from ricordo.errors import WrongSchema
 
 APPLICATION_ID = 0x52434431
@@ -63,6 +64,7 @@ def _apply(connection: sqlite3.Connection, step: Migration, *, after: int) -> No
     connection.execute("begin exclusive")
     try:
         if version_of(connection) == after:
+            connection.create_function("thread_number", 1, thread_number, deterministic=True)
             for statement in statements(step.sql):
                 connection.execute(statement)
             if after == 0:
