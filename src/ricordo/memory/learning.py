@@ -175,7 +175,7 @@ class Learner:
             limit=EXISTING,
             at=self._services.clock(),
         )
-        ids = [hit.memory_id for hit in best(hits, hits.hits)[:EXISTING]]
+        ids = [hit.memory_id for hit in best(hits.hits)[:EXISTING]]
 
         async def look(tx: Reading) -> list[Memory]:
             return await tx.memories(ids, scope=batch.scope)

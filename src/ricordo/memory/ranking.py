@@ -63,7 +63,7 @@ def best(some: Sequence[Hit]) -> list[Hit]:
 def rank(
     question: str, hits: Hits, walked: Sequence[Path], memories: Mapping[str, Memory]
 ) -> list[Recalled]:
-    """Order the memories by all signals, best first; ties by id."""
+    """Order the memories for which anything speaks by all signals, best first; ties by id."""
     paths = _path_by_memory(walked)
     by_id = {hit.memory_id: hit for hit in hits.hits}
     speakers = {memory_id: speaker(memory.text) for memory_id, memory in memories.items()}
@@ -71,6 +71,8 @@ def rank(
     recalled: list[Recalled] = []
     for memory_id, memory in memories.items():
         path, hit = paths.get(memory_id), by_id.get(memory_id)
+        if path is None and not memory.pinned and not _speaks(hit):
+            continue
         signals = _found(hit, memory, hits) if hit is not None else {}
         if asked is not None and speakers[memory_id] == asked:
             signals["speaker"] = SPEAKER
@@ -79,6 +81,13 @@ def rank(
         score = round(sum(signals.values(), 0.0), 6)
         recalled.append(Recalled(memory=memory, score=score, signals=signals, path=path))
     return sorted(recalled, key=lambda item: (-item.score, item.memory.id))
+
+
+def _speaks(hit: Hit | None) -> bool:
+    """Whether anything that the index found speaks for a memory: a word, closeness, company."""
+    if hit is None:
+        return False
+    return hit.bm25 > 0 or hit.cosine > 0 or hit.nearby > 0 or hit.sitting > 0
 
 
 def _found(hit: Hit, memory: Memory, hits: Hits) -> dict[str, float]:
