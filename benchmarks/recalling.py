@@ -67,9 +67,7 @@ def by_words(talk: Talk) -> list[list[str]]:
     for question in talk.questions:
         scores = np.zeros(len(terms))
         for word in analyzer.words(question.text):
-            counts = np.array(
-                [max(held.get(term, 0) for term in word) for held, _ in terms], float
-            )
+            counts = np.array([max(held.get(term, 0) for term in word) for held, _ in terms], float)
             holding = np.count_nonzero(counts)
             rarity = math.log1p((len(terms) - holding + 0.5) / (holding + 0.5))
             scores += rarity * counts * 2.2 / (counts + norms)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ricordo.memory import prompting
 from ricordo.memory.grounding import Located, find_quote
-from ricordo.memory.ranking import best
+from ricordo.memory.ranking import WEIGHTS, best
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Draft, relate, store, updated
@@ -170,12 +170,13 @@ class Learner:
             Sought(
                 vector=await self._services.embedder.question(text),
                 words=self._services.analyzer.words(text),
+                weights=WEIGHTS,
             ),
             partitions=partitions,
             limit=EXISTING,
             at=self._services.clock(),
         )
-        ids = [hit.memory_id for hit in best(hits, hits.hits)[:EXISTING]]
+        ids = [hit.memory_id for hit in best(hits.hits)[:EXISTING]]
 
         async def look(tx: Reading) -> list[Memory]:
             return await tx.memories(ids, scope=batch.scope)
