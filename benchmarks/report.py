@@ -23,15 +23,17 @@ class Result:
 class Report:
     """Collects results, prints them, and writes them."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, quiet: bool = False) -> None:
         self.name = name
         self.results: list[Result] = []
+        self._quiet = quiet
 
     def add(self, system: str, metric: str, value: float, unit: str, *, n: int) -> None:
         """One figure of one system; `n` says how many observations it rests on."""
         result = Result(system, metric, round(float(value), 4), unit, n)
         self.results.append(result)
-        print(f"{system:40s} {metric:28s} {result.value:14,.3f} {unit:8s} n={n}", flush=True)
+        if not self._quiet:
+            print(f"{system:40s} {metric:28s} {result.value:14,.3f} {unit:8s} n={n}", flush=True)
 
     def finish(self, path: str | None) -> None:
         """Write the JSON, when a path is given."""
@@ -43,6 +45,7 @@ class Report:
             "name": self.name,
             "date": datetime.now(UTC).date().isoformat(),
             "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+            "load": [round(each, 1) for each in os.getloadavg()],
             "versions": {"python": platform.python_version(), **versions()},
             "results": [asdict(result) for result in self.results],
         }

@@ -44,9 +44,9 @@ are read.
 
 _CLI = """# The command line
 
-Every command takes `--config FILE`, `--json` and `--verbose`, and shows an example with `--help`.
-A text or question of `-` is read from standard input. Defaults come from the
-[settings](settings.md).
+Every command shows an example with `--help` and takes `--verbose`; all but `chat` take `--json`,
+and all that read settings `--config FILE`. A text or question of `-` is read from standard input.
+Defaults come from the [settings](settings.md).
 
 ## On whose behalf
 

@@ -123,8 +123,16 @@ class OrganizationMemoryRecalled(OrganizationEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationRefused(Event):
-    """A relation broke an integrity rule; the refusal is kept for a person to see."""
+class UserRelationRefused(UserEvent):
+    """A relation in a user's memory broke an integrity rule; it is kept for the user to see."""
+
+    refusal_id: str
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationRelationRefused(OrganizationEvent):
+    """A documented relation broke an integrity rule; it is kept for a curator to see."""
 
     refusal_id: str
     rule: Rule
@@ -140,8 +148,17 @@ class TurnParked(UserEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewDecided(Event):
-    """A person approved or rejected a proposal."""
+class UserReviewDecided(UserEvent):
+    """A user approved or rejected what was proposed for their memory."""
+
+    memory_id: str
+    approved: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationReviewDecided(OrganizationEvent):
+    """A curator approved or rejected what was proposed for an organization's memory."""
 
     memory_id: str
     approved: bool
@@ -153,8 +170,8 @@ ALL: tuple[type[Event], ...] = (
     OrganizationMemoryRecalled,
     OrganizationMemoryRetracted,
     OrganizationMemoryUpdated,
-    RelationRefused,
-    ReviewDecided,
+    OrganizationRelationRefused,
+    OrganizationReviewDecided,
     TurnParked,
     UserMemoryErased,
     UserMemoryForgotten,
@@ -162,5 +179,7 @@ ALL: tuple[type[Event], ...] = (
     UserMemoryRecalled,
     UserMemoryStored,
     UserMemoryUpdated,
+    UserRelationRefused,
+    UserReviewDecided,
 )
 """Every event that can be announced."""

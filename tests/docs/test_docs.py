@@ -137,6 +137,21 @@ def _pages_of(target: Path) -> Iterator[Path]:
     yield from sorted(target.glob("*.md")) if target.is_dir() else [target]
 
 
+def test_every_promise_names_tests_that_are_there() -> None:
+    """A promise whose tests were moved would be a promise that nobody keeps."""
+    rows = re.findall(
+        r"^\| (\d+) \|.*\| (.*) \|$",
+        (ROOT / "docs" / "explanation" / "promises.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    assert [int(number) for number, _ in rows] == list(range(1, 15))
+    for number, named in rows:
+        paths = re.findall(r"`([^`]+)`", named)
+        assert paths, number
+        for path in paths:
+            assert (ROOT / path).exists(), f"promise {number}: {path}"
+
+
 # ── The README ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -157,9 +172,12 @@ def test_forty_lines_of_the_readme_are_enough_to_know_and_to_try() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_whole_program_runs_offline_as_it_is(program: str, tmp_path: Path) -> None:
+    """Where the machine was too busy for the deadline of a recall, it is run once more."""
     script = tmp_path / "program.py"
     script.write_text(program, encoding="utf-8")
-    printed = _run(sys.executable, script.name, folder=tmp_path)
+    printed = ""
+    for _ in range(3):
+        printed = printed or _run(sys.executable, script.name, folder=tmp_path).strip("[]\n")
     assert "Falcon" in printed or "concise" in printed
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import EntityClaim, RelationClaim
+from ricordo import EntityClaim, RelationClaim, Settings
 from ricordo.errors import Invalid, SpaceMismatch, Unavailable
 from ricordo.testing.embedding import HashingEmbedder
 from tests.support.holding import held, impatient
@@ -286,3 +286,29 @@ async def test_a_megabyte_of_question_costs_no_more_than_its_end(tmp_path: Path)
         await alice.remember("Works on Falcon")
         found = await alice.recall("x" * 5_000_000 + " Falcon", deadline=0.25)
         assert (len(found.items), found.degraded) == (1, ())
+
+
+async def test_the_settings_bound_every_recall_that_does_not_say_otherwise(tmp_path: Path) -> None:
+    settings = Settings(worker=False, recall_limit=1, recall_deadline=20, recall_hops=0)
+    async with opened(tmp_path, settings=settings) as memory:
+        await falcon(memory)
+        found = await memory.recall("Project Falcon service mesh", principal=READER, agent="coder")
+        assert len(found.items) == 1
+        assert found.paths == ()
+        more = await memory.recall(
+            "Project Falcon service mesh", principal=READER, agent="coder", limit=3, hops=2
+        )
+        assert len(more.items) == 3
+        assert more.paths
+
+
+async def test_explanations_can_be_left_out(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await falcon(memory)
+        ask = {"principal": READER, "agent": "coder", "deadline": 5}
+        told = await memory.recall("What does my project depend on?", explain=True, **ask)
+        bare = await memory.recall("What does my project depend on?", explain=False, **ask)
+        assert [i.memory.id for i in told.items] == [i.memory.id for i in bare.items]
+        assert all(item.signals for item in told.items[:2])
+        assert any(item.path for item in told.items)
+        assert not any(item.signals or item.path for item in bare.items)

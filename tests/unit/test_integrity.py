@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.errors import NotFound
-from ricordo.events import RelationRefused
+from ricordo.events import UserRelationRefused
 from ricordo.memory.integrity import Admission, admit
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import (
@@ -594,8 +594,8 @@ async def test_a_refusal_is_kept_announced_and_stops_no_other_claim(graph: Graph
         claim("it", "works on", "Falcon")
     ]
     events = [event for _, event in await graph.ledger.announced(after=0, limit=100)]
-    assert all(isinstance(event, RelationRefused) for event in events)
-    assert [(e.refusal_id, e.rule) for e in events if isinstance(e, RelationRefused)] == [
+    assert all(isinstance(event, UserRelationRefused) for event in events)
+    assert [(e.refusal_id, e.rule) for e in events if isinstance(e, UserRelationRefused)] == [
         (refusal.id, refusal.rule) for refusal in admission.refusals
     ]
     assert "Falcon" not in repr(events)

@@ -77,18 +77,19 @@ class Ricordo:
         *,
         principal: Principal,
         agent: str | None = None,
-        limit: int = 10,
-        tokens: int = 800,
-        deadline: float = 0.25,
-        hops: int = 3,
+        limit: int | None = None,
+        tokens: int | None = None,
+        deadline: float | None = None,
+        hops: int | None = None,
         as_of: datetime | None = None,
         user: bool = True,
         organization: bool = True,
         namespaces: Sequence[str | None] | None = None,
+        explain: bool = True,
     ) -> Recollection:
         """Find what helps with a question, in every memory that the principal may see.
 
-        Args: see `Ask`.
+        Args: as of `UserMemory.recall`.
         """
         ask = Ask(
             question=question,
@@ -102,6 +103,7 @@ class Ricordo:
             user=user,
             organization=organization,
             namespaces=None if namespaces is None else tuple(namespaces),
+            explain=explain,
         )
         return await self._recaller.recall(ask)
 

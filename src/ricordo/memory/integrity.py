@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ricordo.errors import Refused
-from ricordo.events import RelationRefused
+from ricordo.events import OrganizationRelationRefused, UserRelationRefused
 from ricordo.memory import validity
 from ricordo.memory.edges import Edge, Edges
 from ricordo.memory.ends import Ends
@@ -21,6 +21,7 @@ from ricordo.model import (
     EntityClaim,
     Kind,
     Memory,
+    OrganizationScope,
     Refusal,
     Relation,
     RelationClaim,
@@ -151,14 +152,29 @@ def _refusal(
     )
 
 
-def _announced(refusal: Refusal, memory: Memory, *, id: str) -> RelationRefused:  # noqa: A002
-    return RelationRefused(
+def _announced(
+    refusal: Refusal,
+    memory: Memory,
+    *,
+    id: str,  # noqa: A002
+) -> UserRelationRefused | OrganizationRelationRefused:
+    rule = Rule(refusal.rule)
+    if isinstance(refusal.scope, OrganizationScope):
+        return OrganizationRelationRefused(
+            id=id,
+            at=refusal.at,
+            scope=refusal.scope,
+            origins=memory.origins,
+            refusal_id=refusal.id,
+            rule=rule,
+        )
+    return UserRelationRefused(
         id=id,
         at=refusal.at,
         scope=refusal.scope,
         origins=memory.origins,
         refusal_id=refusal.id,
-        rule=Rule(refusal.rule),
+        rule=rule,
     )
 
 

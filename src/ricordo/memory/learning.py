@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ricordo.memory import prompting
+from ricordo.memory import announcing, prompting
 from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.ranking import WEIGHTS, best
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
-from ricordo.memory.storing import Draft, relate, store, updated
+from ricordo.memory.storing import Draft, relate, store
 from ricordo.model import (
     MAX_TEXT,
     Batch,
@@ -156,7 +156,7 @@ class Learner:
         await tx.put(changed, indexed=None, space=None)
         if automatic:
             await relate(tx, changed, claims, services=self._services, named_in=(changed.text,))
-        await tx.emit(updated(changed, "related", self._services))
+        await tx.emit(announcing.updated(changed, "related", services=self._services))
 
     async def _existing(self, batch: Batch, turns: Sequence[Turn]) -> list[Memory]:
         """What is already known and close to what was said, for the model to update."""

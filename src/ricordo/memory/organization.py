@@ -114,11 +114,12 @@ class OrganizationMemory:
         question: str,
         *,
         namespaces: Sequence[str | None] | None = None,
-        limit: int = 10,
-        tokens: int = 800,
-        deadline: float = 0.25,
-        hops: int = 3,
+        limit: int | None = None,
+        tokens: int | None = None,
+        deadline: float | None = None,
+        hops: int | None = None,
         as_of: datetime | None = None,
+        explain: bool = True,
     ) -> Recollection:
         """Find documented facts by meaning, words and relation, in the granted namespaces.
 
@@ -139,6 +140,7 @@ class OrganizationMemory:
                 as_of=as_of,
                 user=False,
                 organization=True,
+                explain=explain,
                 namespaces=None if namespaces is None else tuple(namespaces),
             )
         )
@@ -176,7 +178,21 @@ class OrganizationMemory:
         expires_at: datetime | Keep | None = KEEP,
         version: int | None = None,
     ) -> Memory:
-        """Change a fact; see `Records.edit`. Raises `Denied` without the role curator."""
+        """Change a fact; an old text is kept as history until the fact is forgotten.
+
+        A new text closes the relations that only the old one supported; a model may propose new
+        ones. What is left out stays as it is.
+
+        Args:
+            expires_at: not recalled from then on; None is never.
+            version: the version that was seen; None accepts any.
+
+        Raises:
+            Denied: without the role curator.
+            NotFound: no such memory here.
+            Conflict: it changed meanwhile, or another memory says the new text already.
+            Invalid: a value out of range, or a secret.
+        """
         edited = await self._records(Role.CURATOR).edit(
             memory_id, text=text, importance=importance, expires_at=expires_at, version=version
         )

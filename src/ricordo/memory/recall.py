@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from ricordo.errors import Invalid, Unavailable
 from ricordo.memory import ranking
 from ricordo.memory.asking import entity_names, names_the_asker
 from ricordo.memory.dates import dates_in
-from ricordo.memory.services import Services
+from ricordo.memory.services import Bounds, Services
 from ricordo.model import (
     SELF,
     Hits,
@@ -51,32 +51,34 @@ class Ask:
         limit: at most this many memories, 1 to 1,000.
         tokens: at most about this many tokens of text.
         deadline: seconds; what has not answered by then is missing, and named in `degraded`.
-        hops: steps of the walk; 0 walks nowhere.
+        hops: steps of the walk; 0 walks nowhere. These four default to the memory's own bounds.
         as_of: what was true then; None is now.
         user, organization: which memory to ask.
         namespaces: only these of the organization; None is all that are granted.
+        explain: with each memory its signals and the walk that led to it.
     """
 
     question: str
     principal: Principal
     agent: str | None = None
-    limit: int = 10
-    tokens: int = 800
-    deadline: float = 0.25
-    hops: int = 3
+    limit: int | None = None
+    tokens: int | None = None
+    deadline: float | None = None
+    hops: int | None = None
     as_of: datetime | None = None
     user: bool = True
     organization: bool = True
     namespaces: tuple[str | None, ...] | None = None
+    explain: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.limit <= 1_000:
+        if self.limit is not None and not 1 <= self.limit <= 1_000:
             raise Invalid(f"limit is {self.limit}; it lies between 1 and 1,000")
-        if self.tokens < 1:
+        if self.tokens is not None and self.tokens < 1:
             raise Invalid(f"tokens is {self.tokens}; at least 1")
-        if not self.deadline > 0:
+        if self.deadline is not None and not self.deadline > 0:
             raise Invalid(f"deadline is {self.deadline} s; it must be positive")
-        if not 0 <= self.hops <= 8:
+        if self.hops is not None and not 0 <= self.hops <= 8:
             raise Invalid(f"hops is {self.hops}; a walk takes 0 to 8")
         if self.as_of is not None and self.as_of.tzinfo is None:
             raise Invalid("as_of needs a time zone")
@@ -100,7 +102,7 @@ class Recaller:
         scopes = self._scopes(ask)
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
-        run = _Run(ask, started=started)
+        run = _Run(ask, self._services.bounds, started=started)
         at = ask.as_of or self._services.clock()
         partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
         named = self._named(question, scopes)
@@ -129,7 +131,7 @@ class Recaller:
         started: float,
     ) -> Recollection:
         ask = run.ask
-        head = recalled[: ask.limit * 2 + 10]
+        head = recalled[: run.limit * 2 + 10]
         ids = [item.memory.id for item in head]
         alike: Mapping[tuple[str, str], float] = {}
         if len(ids) > 1 and "meaning" not in run.degraded:
@@ -139,12 +141,14 @@ class Recaller:
                 otherwise=alike,
             )
         distinct = ranking.without_duplicates(head, alike)
-        items, left_out = ranking.fit(distinct[: ask.limit], tokens=ask.tokens)
+        items, left_out = ranking.fit(distinct[: run.limit], tokens=run.tokens)
         given = {item.memory.id for item in items}
         kept = tuple(path for path in walked if given.issuperset(path.steps[-1].evidence[:1]))
         self._services.journal.note(
             [item.memory for item in items], agent=ask.agent, at=self._services.clock()
         )
+        if not ask.explain:
+            items = tuple(replace(item, signals={}, path=None) for item in items)
         return Recollection(
             items=items,
             paths=kept,
@@ -194,7 +198,7 @@ class Recaller:
         return await run.within(
             "words" if vector is None else "meaning",
             self._services.index.search(
-                sought, partitions=partitions, limit=max(50, run.ask.limit * 3), at=at
+                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at
             ),
             otherwise=Hits(),
         )
@@ -202,11 +206,11 @@ class Recaller:
     async def _walked(
         self, run: "_Run", names: Sequence[str], scopes: Sequence[Scope], at: datetime
     ) -> Walk:
-        if not names or not run.ask.hops:
+        if not names or not run.hops:
             return Walk()
         return await run.within(
             "graph",
-            self._services.graph.walk(names, scopes=scopes, hops=run.ask.hops, at=at),
+            self._services.graph.walk(names, scopes=scopes, hops=run.hops, at=at),
             otherwise=Walk(),
         )
 
@@ -214,7 +218,7 @@ class Recaller:
         """Names of the entities that the best hits relate, where the question named none."""
         best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT]
         top = ranking.best(best)[:SEEDS]
-        if not top or not run.ask.hops:
+        if not top or not run.hops:
             return ()
 
         async def look(tx: Reading) -> list[str]:
@@ -273,11 +277,15 @@ class _Run:
     The arms end a little early, so that what they found can still be fetched in time.
     """
 
-    def __init__(self, ask: Ask, *, started: float) -> None:
+    def __init__(self, ask: Ask, bounds: Bounds, *, started: float) -> None:
         self.ask = ask
+        self.limit = bounds.limit if ask.limit is None else ask.limit
+        self.tokens = bounds.tokens if ask.tokens is None else ask.tokens
+        self.hops = bounds.hops if ask.hops is None else ask.hops
         self.degraded: set[str] = set()
-        self._end = started + ask.deadline
-        self._arms_end = started + ask.deadline * ARMS_SHARE
+        deadline = bounds.deadline if ask.deadline is None else ask.deadline
+        self._end = started + deadline
+        self._arms_end = started + deadline * ARMS_SHARE
 
     async def within(
         self,

@@ -9,12 +9,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from ricordo.errors import Conflict, Invalid, NotFound
-from ricordo.events import (
-    Event,
-    OrganizationMemoryRetracted,
-    ReviewDecided,
-    UserMemoryForgotten,
-)
+from ricordo.memory import announcing
 from ricordo.memory.screening import refuse_reason, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import (
@@ -24,7 +19,6 @@ from ricordo.memory.storing import (
     relate,
     store,
     supersede,
-    updated,
 )
 from ricordo.model import (
     MAX_RELATIONS,
@@ -32,7 +26,6 @@ from ricordo.model import (
     Kind,
     Listing,
     Memory,
-    OrganizationScope,
     Page,
     Refusal,
     Relate,
@@ -40,6 +33,7 @@ from ricordo.model import (
     RelationClaim,
     Revision,
     Scope,
+    Source,
     Space,
     Status,
     check_text,
@@ -122,9 +116,8 @@ class Records:
 
         async def work(tx: Writing) -> Stored:
             stored = await store(tx, draft, services=self._services)
-            if stored.created and not claims and memory.kind is Kind.FACT:
-                job = Relate(memory_id=memory.id, at=memory.updated_at)
-                await tx.enqueue(job, scope=self._scope)
+            if stored.created and not claims:
+                await self._ask_for_relations(tx, stored.memory)
             await tx.audit(act, by=self._by, scope=self._scope, subjects=[stored.memory.id])
             return stored
 
@@ -243,11 +236,14 @@ class Records:
         await tx.put(new, indexed=indexed if reworded else None, space=space if reworded else None)
         if reworded:
             await close_relations(tx, new.id, scope=self._scope, at=new.updated_at)
-            if new.kind is Kind.FACT and new.status is Status.ACTIVE:
-                job = Relate(memory_id=new.id, at=new.updated_at)
-                await tx.enqueue(job, scope=self._scope)
+            await self._ask_for_relations(tx, new)
         await tx.audit("edit", by=self._by, scope=self._scope, subjects=[new.id])
-        await tx.emit(updated(new, "edited", self._services))
+        await tx.emit(announcing.updated(new, "edited", services=self._services))
+
+    async def _ask_for_relations(self, tx: Writing, memory: Memory) -> None:
+        if memory.kind is Kind.FACT and memory.status is Status.ACTIVE:
+            job = Relate(memory_id=memory.id, at=memory.updated_at)
+            await tx.enqueue(job, scope=self._scope)
 
     async def approve(self, memory_id: str) -> Stored:
         """Make a proposed memory active, or let an active one's waiting relations into the graph.
@@ -272,6 +268,8 @@ class Records:
             relations, refusals = await relate(tx, new, old.pending, services=self._services)
             if old.status is Status.PROPOSED:
                 await supersede(tx, new.replaces, scope=self._scope, at=at, services=self._services)
+                if new.source is Source.SAID and not old.pending:
+                    await self._ask_for_relations(tx, new)
             await self._decided(tx, new, approved=True)
             return Stored(memory=new, created=False, relations=relations, refusals=refusals)
 
@@ -307,7 +305,8 @@ class Records:
         """
 
         async def work(tx: Writing) -> int:
-            return await self._remove(tx, ids)
+            known = await tx.ids(Listing(), scope=self._scope, among=ids)
+            return await self._remove(tx, known)
 
         removed = await self._services.ledger.write(work, scope=self._scope)
         await self._services.ledger.scrub()
@@ -317,14 +316,7 @@ class Records:
         """Remove every memory that fits, in one transaction. Returns how many."""
 
         async def work(tx: Writing) -> int:
-            ids: list[str] = []
-            page = await tx.page(replace(listing, limit=1_000), scope=self._scope)
-            ids += [memory.id for memory in page.memories]
-            while page.cursor is not None:
-                following = replace(listing, limit=1_000, after=page.cursor)
-                page = await tx.page(following, scope=self._scope)
-                ids += [memory.id for memory in page.memories]
-            return await self._remove(tx, ids)
+            return await self._remove(tx, await tx.ids(listing, scope=self._scope))
 
         removed = await self._services.ledger.write(work, scope=self._scope)
         await self._services.ledger.scrub()
@@ -361,36 +353,21 @@ class Records:
                 stranded.append(name)
         return tuple(sorted(stranded))
 
-    async def _remove(self, tx: Writing, ids: Sequence[str]) -> int:
-        known = [memory.id for memory in await tx.memories(ids, scope=self._scope)]
+    async def _remove(self, tx: Writing, known: Sequence[str]) -> int:
         if not known:
             return 0
         await tx.remove(known, scope=self._scope)
         await tx.audit("forget", by=self._by, scope=self._scope, subjects=known)
-        await tx.emit(self._forgotten(tuple(known)))
+        await tx.emit(
+            announcing.forgotten(tuple(known), scope=self._scope, services=self._services)
+        )
         return len(known)
-
-    def _forgotten(self, ids: tuple[str, ...]) -> Event:
-        event_id, at = self._services.new_id("e"), self._services.clock()
-        if isinstance(self._scope, OrganizationScope):
-            return OrganizationMemoryRetracted(
-                id=event_id, at=at, scope=self._scope, memory_ids=ids
-            )
-        return UserMemoryForgotten(id=event_id, at=at, scope=self._scope, memory_ids=ids)
 
     async def _decided(self, tx: Writing, memory: Memory, *, approved: bool) -> None:
         act = "approve" if approved else "reject"
         await tx.audit(act, by=self._by, scope=self._scope, subjects=[memory.id])
         await tx.emit(
-            ReviewDecided(
-                id=self._services.new_id("e"),
-                at=memory.updated_at,
-                scope=self._scope,
-                origins=memory.origins,
-                memory_id=memory.id,
-                approved=approved,
-                by=self._by,
-            )
+            announcing.decided(memory, approved=approved, by=self._by, services=self._services)
         )
 
     async def _waiting(self, tx: Reading, memory_id: str) -> Memory:

@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from ricordo.errors import Invalid
+from ricordo.memory import announcing
 from ricordo.memory.records import storable
 from ricordo.memory.services import Services
-from ricordo.memory.storing import relate, together, updated
+from ricordo.memory.storing import relate, together
 from ricordo.model import (
     EntityClaim,
     Kind,
@@ -117,7 +118,7 @@ async def restore(services: Services, found: Restorable, *, by: str) -> bool:
         if final.status is Status.ACTIVE:
             await relate(tx, final, found.claims, services=services)
         await tx.audit("import", by=by, scope=memory.scope, subjects=[memory.id])
-        await tx.emit(updated(final, "imported", services))
+        await tx.emit(announcing.updated(final, "imported", services=services))
         return True
 
     return await services.ledger.write(work, scope=memory.scope)

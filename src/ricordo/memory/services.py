@@ -26,6 +26,23 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much a recall may find and take, where the caller does not say.
+
+    Args:
+        limit: memories.
+        tokens: of text, about.
+        deadline: seconds.
+        hops: steps of the walk.
+    """
+
+    limit: int = 10
+    tokens: int = 800
+    deadline: float = 0.25
+    hops: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The engines and rules behind every use case; opened and closed by the wiring."""
 
@@ -40,6 +57,7 @@ class Services:
     new_id: Callable[[str], str]
     visibility: PreferenceVisibility = PreferenceVisibility.AGENT
     policy: Policy = field(default_factory=Policy)
+    bounds: Bounds = field(default_factory=Bounds)
 
     async def space(self) -> Space:
         """The space in which texts are indexed now."""

@@ -4,20 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ricordo.events import (
-    Event,
-    OrganizationMemoryDocumented,
-    OrganizationMemoryUpdated,
-    UserMemoryProposed,
-    UserMemoryStored,
-    UserMemoryUpdated,
-)
+from ricordo.memory import announcing
 from ricordo.memory.integrity import admit
 from ricordo.memory.services import Services
 from ricordo.model import (
     Indexed,
     Memory,
-    OrganizationScope,
     Origin,
     Refusal,
     Relation,
@@ -123,14 +115,14 @@ async def _settle(
     """Admit the claims of an active memory, let it take others' places, and announce it."""
     if memory.status is not Status.ACTIVE:
         if memory.status is Status.PROPOSED:
-            await tx.emit(_proposed(memory, services))
+            await tx.emit(announcing.proposed(memory, services=services))
         return Stored(memory=memory, created=created)
     relations, refusals = await relate(tx, memory, claims, services=services)
     if memory.replaces and created:
         await supersede(
             tx, memory.replaces, scope=memory.scope, at=memory.updated_at, services=services
         )
-    await tx.emit(_stored(memory, relations, services))
+    await tx.emit(announcing.stored(memory, relations, services=services))
     return Stored(memory=memory, created=created, relations=relations, refusals=refusals)
 
 
@@ -193,7 +185,7 @@ async def _limit(
         memory, valid_until=until, updated_at=newer.updated_at, version=memory.version + 1
     )
     await tx.put(limited, indexed=None, space=None)
-    await tx.emit(updated(limited, "limited", services))
+    await tx.emit(announcing.updated(limited, "limited", services=services))
 
 
 async def supersede(
@@ -217,7 +209,7 @@ async def supersede(
         )
         await tx.put(closed, indexed=None, space=None)
         await close_relations(tx, memory.id, scope=scope, at=at)
-        await tx.emit(updated(closed, "superseded", services))
+        await tx.emit(announcing.updated(closed, "superseded", services=services))
 
 
 async def close_relations(tx: Writing, memory_id: str, *, scope: Scope, at: datetime) -> None:
@@ -231,56 +223,3 @@ async def close_relations(tx: Writing, memory_id: str, *, scope: Scope, at: date
 def together(known: Sequence[Origin], new: Sequence[Origin]) -> tuple[Origin, ...]:
     """Origins of both, each once, oldest first."""
     return tuple(sorted(dict.fromkeys((*known, *new)), key=lambda origin: origin.at))
-
-
-def updated(memory: Memory, change: str, services: Services) -> Event:
-    """The event that announces a change of a memory."""
-    make = (
-        OrganizationMemoryUpdated
-        if isinstance(memory.scope, OrganizationScope)
-        else UserMemoryUpdated
-    )
-    return make(
-        id=services.new_id("e"),
-        at=memory.updated_at,
-        scope=memory.scope,  # type: ignore[arg-type]
-        origins=memory.origins,
-        memory_id=memory.id,
-        version=memory.version,
-        change=change,
-    )
-
-
-def _proposed(memory: Memory, services: Services) -> Event:
-    assert not isinstance(memory.scope, OrganizationScope)  # noqa: S101  nothing infers there
-    return UserMemoryProposed(
-        id=services.new_id("e"),
-        at=memory.updated_at,
-        scope=memory.scope,
-        origins=memory.origins,
-        memory_id=memory.id,
-        kind=memory.kind,
-        reasons=memory.reasons,
-    )
-
-
-def _stored(memory: Memory, relations: Sequence[Relation], services: Services) -> Event:
-    relation_ids = tuple(relation.id for relation in relations)
-    if isinstance(memory.scope, OrganizationScope):
-        return OrganizationMemoryDocumented(
-            id=services.new_id("e"),
-            at=memory.updated_at,
-            scope=memory.scope,
-            origins=memory.origins,
-            memory_id=memory.id,
-            relation_ids=relation_ids,
-        )
-    return UserMemoryStored(
-        id=services.new_id("e"),
-        at=memory.updated_at,
-        scope=memory.scope,
-        origins=memory.origins,
-        memory_id=memory.id,
-        kind=memory.kind,
-        relation_ids=relation_ids,
-    )

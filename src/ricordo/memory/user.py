@@ -11,7 +11,7 @@ from ricordo.memory.intake import Intake
 from ricordo.memory.network import Naming
 from ricordo.memory.recall import Ask, Recaller
 from ricordo.memory.records import KEEP, Keep, Records, storable
-from ricordo.memory.screening import sensitivity_of
+from ricordo.memory.screening import review_reasons, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Stored
 from ricordo.model import (
@@ -31,6 +31,7 @@ from ricordo.model import (
     RelationClaim,
     Revision,
     Source,
+    Status,
     Turn,
     check_id,
 )
@@ -84,6 +85,7 @@ class UserMemory:
         expires_at: datetime | None = None,
         valid_from: datetime | None = None,
         source: Source = Source.SAID,
+        review: bool = False,
     ) -> Stored:
         """Store a memory word for word, without a model; the same again gains an origin.
 
@@ -96,6 +98,8 @@ class UserMemory:
             importance: from 0 to 1.
             expires_at: not recalled from then on.
             valid_from: since when it is true.
+            review: True where a model chose the words: what the review policy holds back, such as
+                orders to a model, then waits for the person.
 
         Raises:
             Invalid: unusable text, a preference without an agent or with relations, or a secret.
@@ -109,12 +113,15 @@ class UserMemory:
         if not 0.0 <= importance <= 1.0:
             raise Invalid(f"importance is {importance}; it lies between 0 and 1")
         now = self._services.clock()
+        reasons = review_reasons(text, confidence=1.0, trusted=True) if review else ()
         memory = Memory(
             id=self._services.new_id("m"),
             scope=self._scope,
             kind=kind,
             text=text,
             agent=self._agent,
+            status=Status.PROPOSED if reasons else Status.ACTIVE,
+            reasons=reasons,
             source=source,
             origins=(origin or Origin(at=now, agent=self._agent),),
             importance=importance,
@@ -133,18 +140,35 @@ class UserMemory:
         self,
         question: str,
         *,
-        limit: int = 10,
-        tokens: int = 800,
-        deadline: float = 0.25,
-        hops: int = 3,
+        limit: int | None = None,
+        tokens: int | None = None,
+        deadline: float | None = None,
+        hops: int | None = None,
         as_of: datetime | None = None,
         user: bool = True,
         organization: bool = True,
         namespaces: Sequence[str | None] | None = None,
+        explain: bool = True,
     ) -> Recollection:
         """Find what helps with a question, in this user's memory and the granted organization's.
 
-        Args: see `Ask`.
+        Fails open: what is late or broken is left out, and named in the answer's `degraded`.
+
+        Args:
+            limit: at most this many memories, 1 to 1,000.
+            tokens: at most about this many tokens of text.
+            deadline: seconds.
+            hops: steps of the walk in the graphs, 0 to 8. Where one of these four is not given,
+                the settings' own holds.
+            as_of: what was true then; None is now.
+            user, organization: which memory to ask.
+            namespaces: only these of the organization; None is all that are granted.
+            explain: with each memory its signals and the walk that led to it.
+
+        Raises:
+            Denied: a namespace that is not granted.
+            SpaceMismatch: memories were indexed with another model; reindex them.
+            Invalid: a bound out of range.
         """
         return await self._recaller.recall(
             Ask(
@@ -159,6 +183,7 @@ class UserMemory:
                 user=user,
                 organization=organization,
                 namespaces=None if namespaces is None else tuple(namespaces),
+                explain=explain,
             )
         )
 
@@ -192,7 +217,20 @@ class UserMemory:
         expires_at: datetime | Keep | None = KEEP,
         version: int | None = None,
     ) -> Memory:
-        """Change a memory; see `Records.edit`."""
+        """Change a memory; an old text is kept as history until the memory is forgotten.
+
+        A new text closes the relations that only the old one supported; a model may propose new
+        ones. What is left out stays as it is.
+
+        Args:
+            expires_at: not recalled from then on; None is never.
+            version: the version that was seen; None accepts any.
+
+        Raises:
+            NotFound: no such memory here.
+            Conflict: it changed meanwhile, or another memory says the new text already.
+            Invalid: a value out of range, or a secret.
+        """
         await self.get(memory_id)
         edited = await self._records.edit(
             memory_id, text=text, importance=importance, expires_at=expires_at, version=version

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from ricordo.model.ids import name_key
 from ricordo.model.kinds import Rule
@@ -111,8 +112,7 @@ class Refusal:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """One edge of a path, in the direction in which it was walked.
 
     `forward` is False where the edge points against the walk. `scope` tells whose graph it is in.

@@ -24,6 +24,7 @@ from ricordo.ports.models import (
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.transaction import Reading, Writing
+from ricordo.ports.walking import Link, Walking
 
 __all__ = [
     "Analyzer",
@@ -36,6 +37,7 @@ __all__ = [
     "GraphIndex",
     "Instructions",
     "Ledger",
+    "Link",
     "Look",
     "Outbox",
     "PartitionState",
@@ -47,6 +49,7 @@ __all__ = [
     "Upkeep",
     "VectorIndex",
     "Walk",
+    "Walking",
     "Work",
     "Writing",
 ]

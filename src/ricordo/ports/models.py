@@ -126,6 +126,11 @@ class Extractor(Protocol):
 class EventBus(Protocol):
     """Brings events from the outbox to those who asked for them."""
 
-    def subscribe(self, *, kinds: Sequence[type[Event]] = ()) -> AsyncIterator[Event]:
-        """Events from now on, of these kinds (all without any), until the iterator is closed."""
+    def subscribe(
+        self, *, kinds: Sequence[type[Event]] = (), consumer: str | None = None
+    ) -> AsyncIterator[Event]:
+        """Events from now on, of these kinds (all without any), until the iterator is closed.
+
+        A named consumer goes on after the last event that it was done with.
+        """
         ...

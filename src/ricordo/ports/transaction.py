@@ -21,9 +21,10 @@ from ricordo.model import (
     Space,
 )
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.walking import Walking
 
 
-class Reading(Protocol):
+class Reading(Walking, Protocol):
     """One consistent snapshot, restricted to the scopes that it was opened for.
 
     1. What another scope holds is not found, by id or otherwise.
@@ -36,6 +37,15 @@ class Reading(Protocol):
 
     async def page(self, listing: Listing, *, scope: Scope) -> Page:
         """The memories that fit, oldest first. Raises `Invalid` for a cursor it did not make."""
+        ...
+
+    async def ids(
+        self, listing: Listing, *, scope: Scope, among: Sequence[str] | None = None
+    ) -> list[str]:
+        """Ids of all memories that fit, oldest first; with `among`, of these alone.
+
+        The listing's limit and cursor do not count.
+        """
         ...
 
     async def same_text(self, digest: str, *, partition: Partition) -> Memory | None:

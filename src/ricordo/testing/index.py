@@ -263,6 +263,10 @@ class VectorIndexSuite(Sealed):
         for part in ("test", "other", "ricordo reindex"):
             assert part in str(raised.value)
 
+    async def test_similarity_of_what_is_gone_is_unknown(self, bench: IndexBench) -> None:
+        """It may be forgotten between a search and this question."""
+        assert not await bench.index.similarity(["m_gone", "m_away"], partitions=[])
+
     async def test_similarity_covers_every_pair(self, bench: IndexBench) -> None:
         """3: the cosine of each pair of known memories; others are left out."""
         await put(bench.ledger, FACTS, _doc("m_1", 1), _doc("m_2", 2))

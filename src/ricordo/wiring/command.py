@@ -43,9 +43,6 @@ def companion(
     provider = RicordoProvider(
         memory,
         agent_name=settings.agent,
-        deadline=settings.recall_deadline,
-        limit=settings.recall_limit,
-        tokens=settings.recall_tokens,
         on_recall=lambda _, found: on_recall(found),
     )
     return Kit(

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
 from ricordo.adapters.sqlite import SqliteLedger
@@ -15,7 +16,7 @@ from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
 from ricordo.memory.screening import review_reasons
-from ricordo.memory.services import Policy, Services
+from ricordo.memory.services import Bounds, Policy, Services
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor
@@ -125,6 +126,12 @@ async def _services(
             auto_approve=settings.review_auto_approve,
             min_confidence=settings.review_min_confidence,
         ),
+        bounds=Bounds(
+            limit=settings.recall_limit,
+            tokens=settings.recall_tokens,
+            deadline=settings.recall_deadline,
+            hops=settings.recall_hops,
+        ),
     )
     return services, events
 
@@ -168,6 +175,15 @@ async def _background(memory: Ricordo) -> AsyncGenerator[None]:
 
 
 def _told(task: asyncio.Task[None]) -> None:
-    """An operator hears at once that the worker ended, not only when the memory is closed."""
-    if not task.cancelled() and task.exception() is not None:
-        _log.critical("the background worker ended (%s); reopen the memory", task.exception())
+    """An operator hears at once that the worker ended, not only when the memory is closed.
+
+    By name only: the message of an unknown error may quote anything.
+    """
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        cause = cast("ExceptionGroup[Exception]", error).exceptions[0] if _many(error) else error
+        _log.critical("the background worker ended (%s); reopen the memory", type(cause).__name__)
+
+
+def _many(error: BaseException) -> bool:
+    return isinstance(error, BaseExceptionGroup)

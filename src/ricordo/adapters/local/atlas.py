@@ -1,58 +1,38 @@
 """Several scopes' graphs as one: entities that share a name are one node, for one reading."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
-from ricordo.model import (
-    SELF,
-    Entity,
-    OrganizationScope,
-    Relation,
-    Scope,
-    Step,
-    UserScope,
-    name_key,
-)
-from ricordo.ports import Reading
+from ricordo.adapters.local.joining import Joined
+from ricordo.model import SELF, OrganizationScope, Scope, Step, UserScope, name_key
+from ricordo.ports import Link, Reading
 
-Place = tuple[int, str]
-"""An entity: the place of its scope among the asked ones, and its id."""
+T = TypeVar("T")
 
 SELF_KEY = name_key(SELF)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One relation between two nodes, in the direction in which it is walked."""
+Edge = tuple[int, int, int, Link]
+"""One relation between two nodes, in the direction in which it is walked.
 
-    near: int
-    far: int
-    relation: Relation
-    forward: bool
+The near node, the far one, the place of its scope among the walked ones, and the link.
+"""
 
-    @property
-    def step(self) -> Step:
-        """The edge as part of a path."""
-        relation = self.relation
-        return Step(
-            relation_id=relation.id,
-            scope=relation.scope,
-            source=relation.source_name,
-            type=relation.type,
-            target=relation.target_name,
-            forward=self.forward,
-            evidence=relation.evidence,
-        )
 
-    @property
-    def reversed(self) -> "Edge":
-        """The same relation, walked the other way."""
-        return Edge(self.far, self.near, self.relation, not self.forward)
+def relation_id(edge: Edge) -> str:
+    """The id by which edges are ordered."""
+    return edge[3][1]
+
+
+def turned(edge: Edge) -> Edge:
+    """The same relation, walked the other way."""
+    near_node, far_node, scope, (place, id_, near, far, number, forward) = edge
+    return far_node, near_node, scope, (place, id_, far, near, number, 1 - forward)
 
 
 class Atlas:
-    """Numbers the nodes of the graphs of some scopes, as they are walked.
+    """The graphs of some scopes, as they are walked.
 
     The entity that stands for the user is the user's own: it never becomes one with an
     organization's entity of that name.
@@ -60,18 +40,15 @@ class Atlas:
     Args:
         tx: the reading that everything comes from.
         at: the instant at which relations must hold.
-        fan: at most this many relations per hop; `capped` tells whether some were left out.
     """
 
-    def __init__(self, tx: Reading, *, scopes: Sequence[Scope], at: datetime, fan: int) -> None:
+    def __init__(self, tx: Reading, *, scopes: Sequence[Scope], at: datetime) -> None:
         self.capped = False
         self._tx = tx
         self._scopes = tuple(dict.fromkeys(scopes))
         self._at = at
-        self._fan = fan
-        self._nodes: list[dict[str, int]] = [{} for _ in self._scopes]
-        self._places: list[list[Place]] = []
-        self._named: list[dict[str, Entity | None]] = [{} for _ in self._scopes]
+        self._joined = Joined(len(self._scopes))
+        self._met: set[int] = set()
 
     async def find(self, names: Iterable[str]) -> list[int]:
         """The nodes that have one of these names, in order, each once.
@@ -80,127 +57,108 @@ class Atlas:
         """
         keys = [key for key in dict.fromkeys(map(name_key, names)) if key]
         with_user = any(isinstance(scope, UserScope) for scope in self._scopes)
-        found: list[tuple[int, Entity]] = []
-        for number, scope in enumerate(self._scopes):
+        found: list[int] = []
+        for place, scope in enumerate(self._scopes):
             hidden = with_user and isinstance(scope, OrganizationScope)
             asked = [key for key in keys if not (hidden and key == SELF_KEY)]
-            await self._look_up(asked, number)
-            found += ((number, entity) for entity in self._known(asked, number))
-        await self._admit(found)
-        return list(dict.fromkeys(self._nodes[number][entity.id] for number, entity in found))
+            known = await self._tx.nodes(asked, scope=scope)
+            found += (self._joined.mark(place, known[key]) for key in asked if key in known)
+        await self._meet(found)
+        return list(dict.fromkeys(map(self._joined.node, found)))
 
-    async def hop(self, frontier: Collection[int]) -> list[Edge]:
-        """Every relation that leaves these nodes in either direction, by relation id."""
-        relations = await self._relations(frontier)
-        await self._arrive(relations)
-        edges: list[Edge] = []
-        for number, relation in relations:
-            nodes = self._nodes[number]
-            source, target = nodes[relation.source], nodes[relation.target]
-            if source == target:
-                continue
-            if source in frontier:
-                edges.append(Edge(source, target, relation, forward=True))
-            if target in frontier:
-                edges.append(Edge(target, source, relation, forward=False))
-        return edges
+    async def hop(
+        self, frontier: Sequence[int], *, seen: Collection[int], limit: int
+    ) -> tuple[list[Edge], int]:
+        """Relations from these nodes to such as are not `seen`, and how many were looked at.
 
-    async def _relations(self, frontier: Collection[int]) -> list[tuple[int, Relation]]:
-        places = [place for node in frontier for place in self._places[node]]
-        found: list[tuple[int, Relation]] = []
-        for number, scope in enumerate(self._scopes):
-            here = [entity for place, entity in places if place == number]
-            if here:
-                edges = await self._tx.edges(here, scope=scope, at=self._at, limit=self._fan + 1)
-                found += ((number, relation) for relation in edges)
-        found.sort(key=lambda pair: pair[1].id)
-        if len(found) > self._fan:
-            self.capped = True
-        return [pair for pair in found[: self._fan] if _holds(pair[1], self._at)]
-
-    async def _arrive(self, relations: Sequence[tuple[int, Relation]]) -> None:
-        """Number the ends of these relations, and what they are one with in the other scopes."""
-        unknown: list[dict[str, None]] = [{} for _ in self._scopes]
-        for number, relation in relations:
-            for end in (relation.source, relation.target):
-                if end not in self._nodes[number]:
-                    unknown[number][end] = None
+        Ordered by place in the frontier, then by relation id. No more than `limit` are looked at;
+        `capped` tells whether some were left out.
+        """
         if len(self._scopes) == 1:
-            for end in unknown[0]:
-                self._number((0, end))
-            return
-        found: list[tuple[int, Entity]] = []
-        for number, ids in enumerate(unknown):
-            if ids:
-                scope = self._scopes[number]
-                known = await self._tx.entities_by_id(list(ids), scope=scope)
-                found += ((number, known[each]) for each in ids)
-        await self._admit(found)
+            links = self._cut(await self._links(frontier, place=0, limit=limit), limit)
+            edges = [(link[2], link[3], 0, link) for link in links if link[3] not in seen]
+            return edges, len(links)
+        met: list[tuple[int, str, int, Link]] = []
+        for place in range(len(self._scopes)):
+            met += await self._met_in(frontier, place=place, limit=limit)
+        met.sort()
+        met = self._cut(met, limit)
+        mark, node = self._joined.mark, self._joined.node
+        await self._meet([mark(place, link[3]) for _, _, place, link in met])
+        edges = [
+            (frontier[position], node(mark(place, link[3])), place, link)
+            for position, _, place, link in met
+        ]
+        return [edge for edge in edges if edge[1] not in seen], len(met)
 
-    async def _admit(self, entities: Sequence[tuple[int, Entity]]) -> None:
-        """Number these entities together with those of the same name in the other scopes."""
-        fresh = [(n, entity) for n, entity in entities if self._number((n, entity.id))]
-        while fresh:
-            for number in range(len(self._scopes)):
-                keys = (key for n, e in fresh if n != number for key in self._keys(e, n, number))
-                await self._look_up(keys, number)
-            joined: list[tuple[int, Entity]] = []
-            for number, entity in fresh:
-                for other, twin in self._twins(entity, number):
-                    if self._number((other, twin.id)):
-                        joined.append((other, twin))
-                    self._join((number, entity.id), (other, twin.id))
-            fresh = joined
+    async def steps(self, edges: Sequence[Edge]) -> list[Step]:
+        """These edges as parts of paths."""
+        names: list[dict[int, str]] = []
+        backing: list[dict[int, tuple[str, tuple[str, ...]]]] = []
+        for place, scope in enumerate(self._scopes):
+            links = [edge[3] for edge in edges if edge[2] == place]
+            ends = {link[2] for link in links} | {link[3] for link in links}
+            names.append(await self._tx.names(sorted(ends), scope=scope))
+            relations = sorted(link[4] for link in links)
+            backing.append(await self._tx.backing(relations, scope=scope))
+        steps: list[Step] = []
+        for _, _, place, (_, id_, near, far, number, forward) in edges:
+            one, other = names[place][near], names[place][far]
+            source, target = (one, other) if forward else (other, one)
+            type_, evidence = backing[place][number]
+            scope = self._scopes[place]
+            steps.append(Step(id_, scope, source, type_, target, bool(forward), evidence))
+        return steps
 
-    async def _look_up(self, keys: Iterable[str], number: int) -> None:
-        named = self._named[number]
-        unknown = [key for key in dict.fromkeys(keys) if key not in named]
-        if unknown:
-            found = await self._tx.entities(unknown, scope=self._scopes[number])
-            named.update((key, found.get(key)) for key in unknown)
+    async def _links(self, nodes: Sequence[int], *, place: int, limit: int) -> list[Link]:
+        scope = self._scopes[place]
+        return await self._tx.links(nodes, scope=scope, at=self._at, limit=limit + 1)
 
-    def _known(self, keys: Iterable[str], number: int) -> Iterator[Entity]:
-        """The entities that have these names, which were looked up before."""
-        for key in keys:
-            entity = self._named[number][key]
-            if entity is not None:
-                yield entity
+    async def _met_in(
+        self, frontier: Sequence[int], *, place: int, limit: int
+    ) -> list[tuple[int, str, int, Link]]:
+        """What leaves the frontier in one scope: place in the frontier, relation id, the link."""
+        positions: list[int] = []
+        entities: list[int] = []
+        for position, node in enumerate(frontier):
+            for entity in self._joined.entities(node, place=place):
+                positions.append(position)
+                entities.append(entity)
+        if not entities:
+            return []
+        links = await self._links(entities, place=place, limit=limit)
+        return [(positions[link[0]], link[1], place, link) for link in links]
 
-    def _twins(self, entity: Entity, number: int) -> Iterator[tuple[int, Entity]]:
-        for other in range(len(self._scopes)):
-            if other != number:
-                keys = self._keys(entity, number, other)
-                yield from ((other, twin) for twin in self._known(keys, other))
+    def _cut(self, found: list[T], limit: int) -> list[T]:
+        if len(found) <= limit:
+            return found
+        self.capped = True
+        return found[:limit]
 
-    def _keys(self, entity: Entity, number: int, other: int) -> list[str]:
-        """The names by which an entity of one scope is one with an entity of another."""
-        keys = [entity.key, *map(name_key, entity.aliases)]
-        both = (self._scopes[number], self._scopes[other])
-        if all(isinstance(scope, OrganizationScope) for scope in both):
-            return keys
-        return [key for key in keys if key != SELF_KEY]
+    async def _meet(self, marks: Iterable[int]) -> None:
+        """Join these entities with those of the same name in the other scopes."""
+        fresh = set(marks) - self._met
+        while fresh and len(self._scopes) > 1:
+            self._met |= fresh
+            joined: set[int] = set()
+            for place in range(len(self._scopes)):
+                here = sorted(n for p, n in map(self._joined.entity, fresh) if p == place)
+                if here:
+                    joined |= await self._twins(here, place=place)
+            fresh = joined - self._met
 
-    def _number(self, place: Place) -> bool:
-        """Give the place a node of its own; False when it has one."""
-        nodes = self._nodes[place[0]]
-        if place[1] in nodes:
-            return False
-        nodes[place[1]] = len(self._places)
-        self._places.append([place])
-        return True
-
-    def _join(self, one: Place, other: Place) -> None:
-        stays, goes = sorted(self._nodes[number][entity] for number, entity in (one, other))
-        if stays == goes:
-            return
-        for number, entity in self._places[goes]:
-            self._nodes[number][entity] = stays
-        self._places[stays] += self._places[goes]
-        self._places[goes] = []
-
-
-def _holds(relation: Relation, at: datetime) -> bool:
-    """Whether a relation holds at an instant; one that was closed without an end ended then."""
-    begun = relation.valid_from is None or relation.valid_from <= at
-    end = relation.valid_until or relation.closed_at
-    return begun and (end is None or at < end)
+    async def _twins(self, entities: Sequence[int], *, place: int) -> set[int]:
+        joined: set[int] = set()
+        for other, scope in enumerate(self._scopes):
+            if other == place:
+                continue
+            own = self._scopes[place]
+            public = isinstance(own, OrganizationScope) and isinstance(scope, OrganizationScope)
+            pairs = await self._tx.twins(
+                entities, scope=own, other=scope, apart=() if public else (SELF_KEY,)
+            )
+            for entity, twin in pairs:
+                mark = self._joined.mark(other, twin)
+                self._joined.join(self._joined.mark(place, entity), mark)
+                joined.add(mark)
+        return joined

@@ -1,10 +1,9 @@
 """The local graph walk: breadth-first over any ledger, one indexed query per hop and scope."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 
-from ricordo.adapters.local.atlas import Atlas, Edge
+from ricordo.adapters.local.atlas import Atlas, Edge, relation_id
 from ricordo.adapters.local.meeting import meet
 from ricordo.model import Path, Scope, Step
 from ricordo.ports import Ledger, Reading, Walk
@@ -13,6 +12,9 @@ PATHS = 5
 """At most this many shortest paths between two entities."""
 
 _FAN = 1_000
+
+_ABREAST = 32
+"""So many nodes are left at once: a walk that is full after some of a level reads no further."""
 
 
 class LocalGraph:
@@ -41,8 +43,10 @@ class LocalGraph:
             return Walk()
 
         async def look(tx: Reading) -> Walk:
-            atlas = Atlas(tx, scopes=scopes, at=at, fan=fan)
-            return await _walk(atlas, await atlas.find(names), hops=hops, nodes=nodes)
+            atlas = Atlas(tx, scopes=scopes, at=at)
+            starts = await atlas.find(names)
+            edges = await _spread(atlas, starts, hops=hops, nodes=nodes, fan=fan)
+            return Walk(paths=await _paths(atlas, edges), capped=atlas.capped)
 
         return await self._ledger.read(look, scopes=tuple(dict.fromkeys(scopes)))
 
@@ -54,54 +58,60 @@ class LocalGraph:
             return Walk()
 
         async def look(tx: Reading) -> Walk:
-            atlas = Atlas(tx, scopes=scopes, at=at, fan=_FAN)
+            atlas = Atlas(tx, scopes=scopes, at=at)
             starts = await atlas.find([start])
             ends = await atlas.find([end]) if starts else []
-            found = await meet(atlas, starts, ends, hops=hops, limit=PATHS + 1)
+            found = await meet(atlas, starts, ends, hops=hops, fan=_FAN, limit=PATHS + 1)
             capped = atlas.capped or len(found) > PATHS
             return Walk(paths=tuple(found[:PATHS]), capped=capped)
 
         return await self._ledger.read(look, scopes=tuple(dict.fromkeys(scopes)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Trail:
-    """A way to a node: its relation ids, which it is ordered by, and its steps."""
+async def _spread(
+    atlas: Atlas, starts: Sequence[int], *, hops: int, nodes: int, fan: int
+) -> list[Edge]:
+    """The edges by which nodes are reached, nearest first; at most so many.
 
-    ids: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
-
-
-async def _walk(atlas: Atlas, starts: Sequence[int], *, hops: int, nodes: int) -> Walk:
-    trails = dict.fromkeys(starts, _Trail())
-    frontier: Sequence[int] = starts
-    reached: list[_Trail] = []
-    for _ in range(hops):
-        if not frontier:
+    Among the trails to nodes of one level those come first whose last but one node does, then
+    those with the smaller relation id. So the first edge to a node ends its first trail.
+    """
+    reached: list[Edge] = []
+    seen = set(starts)
+    frontier = starts
+    for depth in range(hops):
+        level = await _level(atlas, frontier, seen=seen, room=nodes - len(reached) + 1, fan=fan)
+        if depth == 0:
+            level.sort(key=relation_id)  # the starts have no order among them
+        reached += level
+        if not level or len(reached) > nodes:
             break
-        found = await _next(atlas, trails, frontier)
-        frontier = sorted(found, key=lambda node: found[node].ids)
-        room = nodes - len(reached)
-        reached += [found[node] for node in frontier[:room]]
-        if len(frontier) > room:
-            atlas.capped = True
+        frontier = [edge[1] for edge in level]
+    atlas.capped |= len(reached) > nodes
+    return reached[:nodes]
+
+
+async def _level(
+    atlas: Atlas, frontier: Sequence[int], *, seen: set[int], room: int, fan: int
+) -> list[Edge]:
+    """The first edge to each node that is one hop further; `seen` grows by those nodes."""
+    first: list[Edge] = []
+    for start in range(0, len(frontier), _ABREAST):
+        some = frontier[start : start + _ABREAST]
+        edges, looked_at = await atlas.hop(some, seen=seen, limit=fan)
+        fan -= looked_at
+        for edge in edges:
+            if edge[1] not in seen:
+                seen.add(edge[1])
+                first.append(edge)
+        if len(first) >= room:
             break
-        trails |= found
-    return Walk(paths=tuple(Path(steps=t.steps) for t in reached), capped=atlas.capped)
+    return first[:room]
 
 
-async def _next(
-    atlas: Atlas, trails: Mapping[int, _Trail], frontier: Sequence[int]
-) -> dict[int, _Trail]:
-    """The nodes one hop further, each with the first of its trails."""
-    first: dict[int, tuple[tuple[str, ...], Edge]] = {}
-    for edge in await atlas.hop(set(frontier)):
-        if edge.far not in trails:
-            ids = (*trails[edge.near].ids, edge.relation.id)
-            known = first.get(edge.far)
-            if known is None or ids < known[0]:
-                first[edge.far] = (ids, edge)
-    return {
-        node: _Trail(ids, (*trails[edge.near].steps, edge.step))
-        for node, (ids, edge) in first.items()
-    }
+async def _paths(atlas: Atlas, edges: Sequence[Edge]) -> tuple[Path, ...]:
+    """The trails to the ends of these edges; each edge follows another, or begins."""
+    trails: dict[int, tuple[Step, ...]] = {}
+    for (near, far, *_), step in zip(edges, await atlas.steps(edges), strict=True):
+        trails[far] = (*trails.get(near, ()), step)
+    return tuple(Path(steps=steps) for steps in trails.values())

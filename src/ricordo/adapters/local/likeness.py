@@ -14,7 +14,7 @@ class Likeness(Mapping[tuple[str, str], float]):
 
     def __init__(self, ids: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
         self._places = {memory_id: place for place, memory_id in enumerate(ids)}
-        rows = np.array(vectors, np.float64).reshape(len(ids), -1)
+        rows = np.array(vectors, np.float64) if vectors else np.empty((0, 0))
         self._cosines = np.clip(rows @ rows.T, -1.0, 1.0)
 
     def __getitem__(self, pair: tuple[str, str]) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from ricordo.adapters.local.atlas import Atlas, Edge
+from ricordo.adapters.local.atlas import Atlas, Edge, relation_id, turned
 from ricordo.model import Path
 
 
@@ -13,21 +13,21 @@ class _Side:
     def __init__(self, starts: Sequence[int]) -> None:
         self.distance = dict.fromkeys(starts, 0)
         self.reached_by: dict[int, list[Edge]] = {}
-        self.frontier = set(starts)
+        self.frontier = list(starts)
         self.depth = 0
 
-    async def advance(self, atlas: Atlas) -> None:
+    async def advance(self, atlas: Atlas, *, fan: int) -> None:
         """Go one hop further, keeping every edge by which a new node is reached."""
         self.depth += 1
-        edges = await atlas.hop(self.frontier)
+        edges, _ = await atlas.hop(self.frontier, seen=self.distance, limit=fan)
         for edge in edges:
-            if self.distance.setdefault(edge.far, self.depth) == self.depth:
-                self.reached_by.setdefault(edge.far, []).append(edge)
-        self.frontier = {e.far for e in edges if self.distance[e.far] == self.depth}
+            self.reached_by.setdefault(edge[1], []).append(edge)
+        self.frontier = list(dict.fromkeys(edge[1] for edge in edges))
+        self.distance |= dict.fromkeys(self.frontier, self.depth)
 
 
 async def meet(
-    atlas: Atlas, starts: Sequence[int], ends: Sequence[int], *, hops: int, limit: int
+    atlas: Atlas, starts: Sequence[int], ends: Sequence[int], *, hops: int, fan: int, limit: int
 ) -> list[Path]:
     """The first `limit` shortest paths in order of their relation ids; none from a node to itself.
 
@@ -38,25 +38,32 @@ async def meet(
     ahead, back = _Side(starts), _Side(ends)
     while ahead.depth + back.depth < hops and ahead.frontier and back.frontier:
         side = ahead if len(ahead.frontier) <= len(back.frontier) else back
-        await side.advance(atlas)
+        await side.advance(atlas, fan=fan)
         common = ahead.distance.keys() & back.distance.keys()
         if common:
-            return _between(ahead, back, common, limit=limit)
+            trails = _between(ahead, back, common, limit=limit)
+            return await _paths(atlas, trails)
     return []
 
 
-def _between(ahead: _Side, back: _Side, common: set[int], *, limit: int) -> list[Path]:
+def _between(ahead: _Side, back: _Side, common: set[int], *, limit: int) -> list[tuple[Edge, ...]]:
     length = min(ahead.distance[node] + back.distance[node] for node in common)
     middle = [n for n in common if ahead.distance[n] + back.distance[n] == length]
     onward: dict[int, list[Edge]] = {}
-    for edge in (*_edges_to(middle, ahead), *(e.reversed for e in _edges_to(middle, back))):
-        onward.setdefault(edge.near, []).append(edge)
+    for edge in (*_edges_to(middle, ahead), *map(turned, _edges_to(middle, back))):
+        onward.setdefault(edge[0], []).append(edge)
     for edges in onward.values():
-        edges.sort(key=_id)
+        edges.sort(key=relation_id)
     starts = (node for node, distance in ahead.distance.items() if not distance)
     found = [trail for start in starts for trail in islice(_trails(onward, start, length), limit)]
-    found.sort(key=lambda trail: list(map(_id, trail)))
-    return [Path(steps=tuple(edge.step for edge in trail)) for trail in found[:limit]]
+    found.sort(key=lambda trail: list(map(relation_id, trail)))
+    return found[:limit]
+
+
+async def _paths(atlas: Atlas, trails: Sequence[Sequence[Edge]]) -> list[Path]:
+    edges = list(dict.fromkeys(edge for trail in trails for edge in trail))
+    step_of = dict(zip(edges, await atlas.steps(edges), strict=True))
+    return [Path(steps=tuple(step_of[edge] for edge in trail)) for trail in trails]
 
 
 def _edges_to(nodes: Sequence[int], side: _Side) -> Iterator[Edge]:
@@ -66,7 +73,7 @@ def _edges_to(nodes: Sequence[int], side: _Side) -> Iterator[Edge]:
     while level:
         edges = [edge for node in sorted(level) for edge in side.reached_by.get(node, ())]
         yield from edges
-        level = {edge.near for edge in edges} - seen
+        level = {edge[0] for edge in edges} - seen
         seen |= level
 
 
@@ -78,9 +85,5 @@ def _trails(
         yield ()
         return
     for edge in onward.get(node, ()):
-        for rest in _trails(onward, edge.far, length - 1):
+        for rest in _trails(onward, edge[1], length - 1):
             yield (edge, *rest)
-
-
-def _id(edge: Edge) -> str:
-    return edge.relation.id

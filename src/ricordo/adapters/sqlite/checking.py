@@ -53,6 +53,12 @@ _RULES: tuple[tuple[str, str], ...] = (
         "(select 1 from evidence v where v.relation_row = r.row)",
     ),
     (
+        "relations name their evidence",
+        "select id from relations r where r.supported_by is not (select group_concat(memory_id, "
+        "char(0)) from (select memory_id from evidence where relation_row = r.row "
+        "order by memory_row))",
+    ),
+    (
         "relations stay inside their scope",
         "select r.id from relations r join entities s on s.row = r.source_row "
         "join entities t on t.row = r.target_row "

@@ -16,8 +16,7 @@ ENTITY = (
 
 RELATION = (
     "select r.row, r.id, s.id, t.id, s.name, t.name, r.type, r.recorded_at, "
-    "(select group_concat(v.memory_id, char(0)) from evidence v where v.relation_row = r.row), "
-    "r.valid_from, r.valid_until, r.closed_at, r.confidence"
+    "r.supported_by, r.valid_from, r.valid_until, r.closed_at, r.confidence"
 )
 """Selects what `relation_from` reads, of `relations r` and its ends `s`, `t`; ids hold no NUL."""
 

@@ -171,7 +171,10 @@ class GraphWriting(GraphReading):
         self, relation: Relation, number: int, row: int, evidence: list[tuple[int, str]]
     ) -> None:
         wanted: list[tuple[Any, ...]] = sorted(evidence)
-        known = self._rows("select memory_row, memory_id from evidence where relation_row = ?", row)
+        known = self._rows(
+            "select memory_row, memory_id from evidence where relation_row = ? order by memory_row",
+            row,
+        )
         if known != wanted:
             self._change("delete from evidence where relation_row = ?", row)
             self._connection.executemany(
@@ -179,6 +182,8 @@ class GraphWriting(GraphReading):
                 "values (?, ?, ?, ?)",
                 [(row, memory_row, number, memory_id) for memory_row, memory_id in wanted],
             )
+            supported_by = "\0".join(memory_id for _, memory_id in wanted)
+            self._change("update relations set supported_by = ? where row = ?", supported_by, row)
         origins = [origin_values(origin) for origin in relation.origins]
         stored = self._rows(
             f"select {ORIGIN_COLUMNS} from relation_origins where relation_row = ? "

@@ -55,6 +55,23 @@ class MemoryReading(Session):
             memories=tuple(memories), cursor=self._cursor(memories[-1], scope) if more else None
         )
 
+    async def ids(
+        self, listing: Listing, *, scope: Scope, among: Sequence[str] | None = None
+    ) -> list[str]:
+        """See `ricordo.ports.Reading`."""
+        where, values = _filter(listing)
+        source, given = "memories m", ()
+        if among is not None:
+            source = "json_each(?) f cross join memories m on m.id = f.value"
+            given = (as_list(dict.fromkeys(among)),)
+        found = self._rows(
+            f"select m.id from {source} where m.scope_id = ?{where} order by m.recorded_at, m.id",
+            *given,
+            self._number(scope),
+            *values,
+        )
+        return [row[0] for row in found]
+
     async def same_text(self, digest: str, *, partition: Partition) -> Memory | None:
         """See `ricordo.ports.Reading`."""
         found = self._rows(

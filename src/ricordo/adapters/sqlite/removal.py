@@ -39,6 +39,12 @@ def remove_memories(
         as_list(affected),
     )
     kept = sorted(set(affected) - set(unsupported))
+    connection.execute(
+        "update relations set supported_by = (select group_concat(memory_id, char(0)) from ("
+        "select memory_id from evidence where relation_row = relations.row order by memory_row)) "
+        f"where row in {_IN}",
+        (as_list(kept),),
+    )
     removed["relation_origins"] += _drop_origins(connection, listed, kept)
     for place, count in remove_relations(connection, unsupported).items():
         removed[place] += count

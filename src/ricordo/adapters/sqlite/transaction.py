@@ -15,6 +15,7 @@ from ricordo.adapters.sqlite.merging import Merging
 from ricordo.adapters.sqlite.places import clear
 from ricordo.adapters.sqlite.session import NOWHERE, Session, subject_of
 from ricordo.adapters.sqlite.times import micros
+from ricordo.adapters.sqlite.walking import WalkReading
 from ricordo.errors import Invalid
 from ricordo.events import Event, UserMemoryErased
 from ricordo.model import Batch, Relate, Scope, UserScope, new_id
@@ -23,11 +24,11 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Session)
 
 
-class SqliteReading(MemoryReading, IndexReading, GraphReading):
+class SqliteReading(MemoryReading, IndexReading, GraphReading, WalkReading):
     """See `ricordo.ports.Reading`."""
 
 
-class SqliteWriting(MemoryWriting, Merging):
+class SqliteWriting(MemoryWriting, Merging, WalkReading):
     """See `ricordo.ports.Writing`."""
 
     async def emit(self, event: Event) -> None:

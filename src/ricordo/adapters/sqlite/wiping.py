@@ -16,6 +16,7 @@ _FRAME_HEADER = 24
 _FILE_HEADER = 100
 _INTERIOR = (2, 5)
 _LEAF = (10, 13)
+_AT_ONCE = 1 << 20
 _MOST_PAGES = 1 << 24
 """Beyond, a page's first byte no longer tells a tree's page from an overflow page."""
 
@@ -26,7 +27,7 @@ def logged_pages(log: Path) -> set[int]:
     if not log.exists():
         return pages
     # No lock lies on the log itself, so it may be opened and closed.
-    with log.open("rb") as file:
+    with log.open("rb", buffering=_AT_ONCE) as file:
         header = file.read(_LOG_HEADER)
         if len(header) < _LOG_HEADER:
             return pages

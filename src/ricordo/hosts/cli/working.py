@@ -23,7 +23,8 @@ _COUNTED = {
     "UserMemoryStored": "stored",
     "UserMemoryProposed": "proposed",
     "UserMemoryUpdated": "updated",
-    "RelationRefused": "refused",
+    "UserRelationRefused": "refused",
+    "OrganizationRelationRefused": "refused",
     "TurnParked": "parked",
 }
 """Events by name, and the word under which they are counted."""

@@ -65,7 +65,7 @@ class RicordoProvider(ContextProvider):
             agent without a name goes by its id, which the framework makes anew in every process,
             so that its preferences do not come back: name your agents.
         deadline: seconds that a run waits for recall at most.
-        limit, tokens: how much is recalled at most.
+        limit, tokens: how much is recalled at most. These three default to the settings.
         tools: give the agent tools to search, remember and forget.
         approve_writes: the user-memory tools that change something need approval; those of the
             organization always do.
@@ -85,9 +85,9 @@ class RicordoProvider(ContextProvider):
         namespaces: Sequence[str | None] | None = None,
         resolve: Resolve = principal_of,
         agent_name: str | None = None,
-        deadline: float = 0.25,
-        limit: int = 10,
-        tokens: int = 800,
+        deadline: float | None = None,
+        limit: int | None = None,
+        tokens: int | None = None,
         tools: bool = False,
         approve_writes: bool = False,
         learn: bool = True,
@@ -103,7 +103,7 @@ class RicordoProvider(ContextProvider):
         self._namespaces = None if namespaces is None else tuple(namespaces)
         self._resolve = resolve
         self._agent_name = None if agent_name is None else check_id(agent_name, what="agent name")
-        self._deadline = deadline
+        self._deadline = memory.services.bounds.deadline if deadline is None else deadline
         self._limit = limit
         self._tokens = tokens
         self._tools = tools

@@ -47,7 +47,13 @@ def user_tools(
         return await _done(_remember(text, kind))
 
     async def _remember(text: str, kind: str) -> str:
-        stored = await own.remember(text, kind=Kind(kind), origin=_origin(run))
+        # A page that a tool fetched may have talked the model into this: orders wait for a person,
+        # unless one approves every call anyway.
+        stored = await own.remember(
+            text, kind=Kind(kind), origin=_origin(run), review=not approve_writes
+        )
+        if stored.memory.status is Status.REJECTED:
+            return "Refused: the user turned this down before."
         waits = stored.memory.status is Status.PROPOSED
         return f"Remembered as {stored.memory.id}" + (", once a person approves." if waits else ".")
 

@@ -43,8 +43,16 @@ async def _page(ledger: Ledger, listing: Listing) -> Page:
 
 
 async def _texts(ledger: Ledger, **listing: object) -> list[str]:
-    page = await _page(ledger, Listing(**listing))  # type: ignore[arg-type]
+    asked = Listing(**listing)  # type: ignore[arg-type]
+    page = await _page(ledger, asked)
+    assert await _ids(ledger, asked) == [each.id for each in page.memories]
     return [each.text for each in page.memories]
+
+
+async def _ids(ledger: Ledger, listing: Listing, *among: str) -> list[str]:
+    return await ledger.read(
+        lambda tx: tx.ids(listing, scope=ALICE, among=among or None), scopes=[ALICE]
+    )
 
 
 class MemoryTests(Sealed):
@@ -169,6 +177,15 @@ class MemoryTests(Sealed):
         assert await _texts(ledger, thread_id="t_") == []
         assert await _texts(ledger, review=True) == ["waits", "partly"]
         assert await _texts(ledger, before=START + timedelta(seconds=1)) == ["fact"]
+
+    async def test_ids_are_all_that_fit_among_those_given(self, ledger: Ledger) -> None:
+        late, early = memory("late", at=START + timedelta(seconds=1)), memory("early")
+        foreign = memory("foreign", scope=BOB)
+        await store(ledger, late, early, foreign)
+        everything = Listing(limit=1)
+        assert await _ids(ledger, everything) == [early.id, late.id]
+        assert await _ids(ledger, everything, late.id, "m_no", foreign.id, late.id) == [late.id]
+        assert await _ids(ledger, Listing(kind=Kind.PREFERENCE), late.id) == []
 
     @pytest.mark.parametrize("cursor", ["", "x", "AAAA" * 8, "é", "💥", "bm8gY3Vyc29y" * 3])
     async def test_a_made_up_cursor_is_refused(self, ledger: Ledger, cursor: str) -> None:

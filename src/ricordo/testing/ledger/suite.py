@@ -10,6 +10,7 @@ from ricordo.testing.ledger.memories import MemoryTests
 from ricordo.testing.ledger.opening import OpenLedger
 from ricordo.testing.ledger.queues import QueueTests, RequestTests
 from ricordo.testing.ledger.removals import ErasureTests, RemovalTests
+from ricordo.testing.ledger.walks import WalkTests
 from ricordo.testing.ledger.whole import OutboxTests, TransactionTests
 
 
@@ -18,6 +19,7 @@ class LedgerSuite(
     IndexTests,
     GraphTests,
     MergeTests,
+    WalkTests,
     RemovalTests,
     ErasureTests,
     QueueTests,

@@ -1,0 +1,44 @@
+"""Which entities of several scopes are one node."""
+
+from collections.abc import Iterator
+
+
+class Joined:
+    """Nodes of a walk: an entity by itself, or entities of several scopes that are one.
+
+    A node's number is the lowest mark among its entities'. The mark of an entity follows from its
+    number and the place of its scope, so an entity by itself needs no entry; with one scope it is
+    the entity's number.
+    """
+
+    def __init__(self, scopes: int) -> None:
+        self._scopes = scopes
+        self._node_of: dict[int, int] = {}
+        self._marks_of: dict[int, list[int]] = {}
+
+    def mark(self, place: int, entity: int) -> int:
+        """The mark of an entity of the scope at that place."""
+        return entity * self._scopes + place
+
+    def entity(self, mark: int) -> tuple[int, int]:
+        """The place of its scope, and the entity, of that mark."""
+        return mark % self._scopes, mark // self._scopes
+
+    def node(self, mark: int) -> int:
+        """The node that the entity belongs to."""
+        return self._node_of.get(mark, mark)
+
+    def entities(self, node: int, *, place: int) -> Iterator[int]:
+        """The node's entities in the scope at that place."""
+        for mark in self._marks_of.get(node, (node,)):
+            if mark % self._scopes == place:
+                yield mark // self._scopes
+
+    def join(self, one: int, other: int) -> None:
+        """Make the nodes of two entities one, by their marks."""
+        stays, goes = sorted((self.node(one), self.node(other)))
+        if stays == goes:
+            return
+        moved = self._marks_of.pop(goes, [goes])
+        self._marks_of[stays] = [*self._marks_of.get(stays, [stays]), *moved]
+        self._node_of.update(dict.fromkeys(moved, stays))
