@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ricordo.memory import announcing, prompting
 from ricordo.memory.grounding import Located, find_quote
-from ricordo.memory.ranking import best
+from ricordo.memory.ranking import WEIGHTS, best
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Draft, relate, store
@@ -170,6 +170,7 @@ class Learner:
             Sought(
                 vector=await self._services.embedder.question(text),
                 words=self._services.analyzer.words(text),
+                weights=WEIGHTS,
             ),
             partitions=partitions,
             limit=EXISTING,

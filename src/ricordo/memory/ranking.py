@@ -12,28 +12,33 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ricordo.memory.budget import estimate
+from ricordo.memory.dates import asks_for_time, tells_time
 from ricordo.memory.speakers import asked_about, speaker
 from ricordo.model import Hit, Hits, Memory, Path, Recalled, Status, Weights
 
 WEIGHTS = Weights(
-    meaning=0.08,
-    words=0.80,
-    before=0.03,
-    earlier=0.04,
-    after=0.045,
-    sitting_meaning=0.065,
-    sitting_words=1.0,
+    meaning=0.075,
+    words=0.85,
+    before=0.036,
+    earlier=0.042,
+    after=0.044,
+    sitting_meaning=0.053,
+    sitting_words=0.9,
+    date=0.32,
 )
 """What the index sums; see docs/decisions/0005-adaptive-fusion.md for how they were found."""
 
 SPEAKER = 0.22
 """For what somebody said whom alone the question names."""
 
-LENGTH = 0.14
+LENGTH = 0.2
 """For each e-fold of words in a turn of a chat: the short ones hold little."""
 
 QUESTION = -0.04
 """For a turn of a chat that asks: what is sought stands in the answer."""
+
+TIME = 0.25
+"""For a turn of a chat that tells a time, when the question asks for one."""
 
 LONGEST = 40
 """Words beyond which a turn is not better for being longer."""
@@ -68,12 +73,13 @@ def rank(
     by_id = {hit.memory_id: hit for hit in hits.hits}
     speakers = {memory_id: speaker(memory.text) for memory_id, memory in memories.items()}
     asked = asked_about(question, {name for name in speakers.values() if name is not None})
+    timed = asks_for_time(question)
     recalled: list[Recalled] = []
     for memory_id, memory in memories.items():
         path, hit = paths.get(memory_id), by_id.get(memory_id)
         if path is None and not memory.pinned and not _speaks(hit):
             continue
-        signals = _found(hit, memory, hits) if hit is not None else {}
+        signals = _found(hit, memory, hits, timed=timed) if hit is not None else {}
         if asked is not None and speakers[memory_id] == asked:
             signals["speaker"] = SPEAKER
         signals |= _standing(memory, path)
@@ -90,18 +96,20 @@ def _speaks(hit: Hit | None) -> bool:
     return hit.bm25 > 0 or hit.cosine > 0 or hit.nearby > 0 or hit.sitting > 0
 
 
-def _found(hit: Hit, memory: Memory, hits: Hits) -> dict[str, float]:
+def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, float]:
     """What the index found, and whether it is a turn of a chat that can hold an answer."""
     signals = {
         "meaning": hit.meaning,
         "words": hit.words,
         "nearby": hit.nearby,
         "sitting": hit.sitting,
+        "date": hit.date,
     }
     if hit.in_company:
         chat = min(max((WORDY - hits.length) / (WORDY - CHATTY), 0.0), 1.0)
         signals["length"] = chat * LENGTH * math.log1p(min(hit.length, LONGEST))
         signals["question"] = chat * QUESTION * ("?" in memory.text)
+        signals["time"] = chat * TIME * (timed and tells_time(memory.text))
     return signals
 
 

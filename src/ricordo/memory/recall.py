@@ -11,6 +11,7 @@ from ricordo import access
 from ricordo.errors import Invalid, Unavailable
 from ricordo.memory import ranking
 from ricordo.memory.asking import entity_names, names_the_asker
+from ricordo.memory.dates import dates_in
 from ricordo.memory.services import Bounds, Services
 from ricordo.model import (
     SELF,
@@ -191,7 +192,9 @@ class Recaller:
             "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
         )
         words = self._services.analyzer.words(question)
-        sought = Sought(vector=vector, words=words, weights=ranking.WEIGHTS)
+        sought = Sought(
+            vector=vector, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
+        )
         return await run.within(
             "words" if vector is None else "meaning",
             self._services.index.search(

@@ -25,6 +25,7 @@ from ricordo.model.ids import (
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
 from ricordo.model.recall import (
+    Dates,
     Hit,
     Hits,
     Indexed,
@@ -64,6 +65,7 @@ __all__ = [
     "SELF",
     "Backlog",
     "Batch",
+    "Dates",
     "DeadLetter",
     "Entity",
     "EntityClaim",

@@ -53,6 +53,7 @@ class Weights:
         before, earlier, after: meaning of what was said just before in its thread, before that,
             and just after.
         sitting_meaning, sitting_words: the best of what was said in the same sitting.
+        date: what was said in a month or year that the question names; as much again on its day.
     """
 
     meaning: float = 0.0
@@ -62,6 +63,16 @@ class Weights:
     after: float = 0.0
     sitting_meaning: float = 0.0
     sitting_words: float = 0.0
+    date: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates:
+    """Years, months and days of the month; empty ones are any. All empty is no date."""
+
+    years: tuple[int, ...] = ()
+    months: tuple[int, ...] = ()
+    days: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +84,13 @@ class Sought:
         words: per word of the question its alternative terms (surface, stems, parts); a memory's
             score for the word is that of its best alternative.
         weights: of the signals; all 0 finds by cosine and by BM25 alone.
+        dates: that the question names.
     """
 
     vector: bytes | None
     words: tuple[tuple[int, ...], ...] = ()
     weights: Weights = Weights()
+    dates: Dates = Dates()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +99,7 @@ class Hit:
 
     Args:
         cosine, bm25: in [-1, 1] and ≥ 0, both exact; 0 where unknown.
-        meaning, words, nearby, sitting: what each signal counts by the weights that were asked.
+        meaning, words, nearby, sitting, date: what each signal counts by the asked weights.
         length: words of the text.
         in_company: whether others of its thread that are visible were said around it.
     """
@@ -99,13 +112,14 @@ class Hit:
     words: float = 0.0
     nearby: float = 0.0
     sitting: float = 0.0
+    date: float = 0.0
     length: int = 0
     in_company: bool = False
 
     @property
     def fused(self) -> float:
         """All signals together."""
-        return self.meaning + self.words + self.nearby + self.sitting
+        return self.meaning + self.words + self.nearby + self.sitting + self.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

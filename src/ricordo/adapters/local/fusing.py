@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.adapters.local.context import Context
+from ricordo.adapters.local.dating import dated
 from ricordo.adapters.local.meaning import Standing
 from ricordo.adapters.local.sittings import NOBODY
 from ricordo.adapters.local.view import Numbers, View
 from ricordo.adapters.local.wording import Told
-from ricordo.model import Weights
+from ricordo.model import Dates, Weights
 
 Values = NDArray[np.float64]
 
@@ -28,11 +29,12 @@ class Parts:
     words: Values
     nearby: Values
     sitting: Values
+    date: Values
 
     @property
     def fused(self) -> Values:
         """The sum."""
-        return self.meaning + self.words + self.nearby + self.sitting
+        return self.meaning + self.words + self.nearby + self.sitting + self.date
 
     def at(self, rows: Numbers) -> "Parts":
         """Of these rows only, rounded."""
@@ -41,6 +43,7 @@ class Parts:
             words=np.round(self.words[rows], _DIGITS),
             nearby=np.round(self.nearby[rows], _DIGITS),
             sitting=np.round(self.sitting[rows], _DIGITS),
+            date=np.round(self.date[rows], _DIGITS),
         )
 
 
@@ -59,12 +62,14 @@ class Fusion:
         *,
         standing: Standing | None,
         weights: Weights,
+        dates: Dates,
     ) -> None:
         self._view = view
         self._context = context
         self._told = told
         self._standing = standing
         self._weights = weights
+        self._date = weights.date * dated(view, dates)
         rough = np.zeros(view.size) if standing is None else standing.rough
         self._best, self._whose = context.best_of_sitting(rough)
         self._best_words, _ = context.best_of_sitting(told.own)
@@ -103,4 +108,5 @@ class Fusion:
             words=weights.words * self._told.shared,
             nearby=context.openness * near,
             sitting=sitting,
+            date=self._date,
         )

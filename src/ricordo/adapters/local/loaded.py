@@ -41,6 +41,14 @@ class RowOfId:
         return RowOfId(shared=self.shared, recent=recent)
 
 
+@dataclass(slots=True, kw_only=True)
+class _Memo:
+    """What was worked out of one generation's rows, once it was needed."""
+
+    sittings: Sittings | None = None
+    total: NDArray[np.float64] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """Vectors, words and validity of a partition's memories, ready to be ranked.
@@ -67,7 +75,7 @@ class Loaded:
     alive: NDArray[np.bool_]
     postings: Postings
     dead: int = 0
-    memo: "_Memo" = field(default_factory=lambda: _Memo(), compare=False, repr=False)
+    memo: _Memo = field(default_factory=_Memo, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -179,14 +187,6 @@ class Loaded:
             alive=np.ones(len(kept), np.bool_),
             postings=Postings.build(replace(entries, rows=renumbered)),
         )
-
-
-@dataclass(slots=True, kw_only=True)
-class _Memo:
-    """What was worked out of one generation's rows, once it was needed."""
-
-    sittings: Sittings | None = None
-    total: NDArray[np.float64] | None = None
 
 
 def _total(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

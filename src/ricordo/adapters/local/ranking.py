@@ -43,6 +43,7 @@ def search(
         found,
         standing=None if question is None else standing(view, question),
         weights=sought.weights,
+        dates=sought.dates,
     )
     rankings = [
         _best(view, near.numbers, near.cosines, limit),
@@ -87,17 +88,18 @@ def _hits(
             words=words,
             nearby=nearby,
             sitting=sitting,
+            date=date,
             length=length,
             in_company=in_company,
         )
-        for number, score, length, in_company, (meaning, words, nearby, sitting) in zip(
+        for number, score, length, in_company, (meaning, words, nearby, sitting, date) in zip(
             order, *columns, _by_row(fusion.exact(numbers)), strict=True
         )
     )
 
 
-def _by_row(parts: Parts) -> list[tuple[float, float, float, float]]:
-    columns = (parts.meaning, parts.words, parts.nearby, parts.sitting)
+def _by_row(parts: Parts) -> list[tuple[float, ...]]:
+    columns = (parts.meaning, parts.words, parts.nearby, parts.sitting, parts.date)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

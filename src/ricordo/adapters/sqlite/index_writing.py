@@ -126,10 +126,11 @@ class IndexWriting(IndexReading):
         )
 
     def _reindex(self, memory: Memory, row: int) -> None:
-        """Carry a memory's changed status, validity and place over to the index row that it keeps."""
+        """Carry what changed about a memory over to the index row that it keeps."""
         found = self._row(
             "select i.partition_id, i.space_id is p.space_id, i.visible, i.valid_from, "
-            "i.valid_until, i.thread, i.said_at, i.recorded_at from memory_index i join partitions p on p.id = i.partition_id "
+            "i.valid_until, i.thread, i.said_at, i.recorded_at "
+            "from memory_index i join partitions p on p.id = i.partition_id "
             "where i.memory_row = ?",
             row,
         )
