@@ -46,7 +46,7 @@ LONGEST = 40
 CHATTY, WORDY = 30.0, 80.0
 """Mean words of all that is visible: up to the first it is chat, from the second on it is not."""
 
-GRAPH = 0.35
+GRAPH = 0.15
 PINNED = 0.1
 IMPORTANCE = 0.05
 CONFIDENCE = 0.05
@@ -116,7 +116,7 @@ def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, fl
 def _standing(memory: Memory, path: Path | None) -> dict[str, float]:
     """What speaks for a memory whatever is asked, and the walk that leads to it."""
     return {
-        "graph": 0.0 if path is None else GRAPH / len(path.steps),
+        "graph": 0.0 if path is None else GRAPH / math.sqrt(len(path.steps)),
         "pinned": PINNED * memory.pinned,
         "importance": IMPORTANCE * (memory.importance - 0.5),
         "confidence": CONFIDENCE * (memory.confidence - 1.0),
