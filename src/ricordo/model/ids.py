@@ -75,14 +75,13 @@ def check_text(value: object, *, what: str = "text", longest: int = MAX_TEXT) ->
         )
     if not value.strip():
         raise Invalid(f"{what} is empty")
-    for position, character in enumerate(value):
-        if character == "\x00":
-            raise Invalid(f"{what} contains a NUL character at position {position}; remove it")
-        if "\ud800" <= character <= "\udfff":
-            raise Invalid(
-                f"{what} contains a lone surrogate at position {position}; decode it anew"
-            )
-    return value
+    unusable = _UNSTORABLE.search(value)
+    if unusable is None:
+        return value
+    position = unusable.start()
+    if unusable[0] == "\x00":
+        raise Invalid(f"{what} contains a NUL character at position {position}; remove it")
+    raise Invalid(f"{what} contains a lone surrogate at position {position}; decode it anew")
 
 
 def clean_text(value: str) -> str:
