@@ -46,12 +46,13 @@ def check_id(value: object, *, what: str) -> str:
     if len(value) > MAX_ID:
         raise Invalid(f"{what} has {len(value)} characters; at most {MAX_ID} are allowed")
     shown = ascii(value[:40])
-    for character in value:
-        if unicodedata.category(character) in _UNSEEN:
-            raise Invalid(
-                f"{what} {shown} contains the invisible or control character "
-                f"U+{ord(character):04X}; remove it"
-            )
+    if not (value.isascii() and value.isprintable()):
+        for character in value:
+            if unicodedata.category(character) in _UNSEEN:
+                raise Invalid(
+                    f"{what} {shown} contains the invisible or control character "
+                    f"U+{ord(character):04X}; remove it"
+                )
     if value != value.strip():
         raise Invalid(f"{what} {shown} begins or ends with a space; remove it")
     if unicodedata.normalize("NFC", value) != value:
