@@ -206,7 +206,9 @@ class Recaller:
             return Walk()
         return await run.within(
             "graph",
-            self._services.graph.walk(names, scopes=scopes, hops=run.hops, at=at),
+            self._services.graph.walk(
+                names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
+            ),
             otherwise=Walk(),
         )
 
