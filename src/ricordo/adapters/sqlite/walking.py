@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ricordo.adapters.sqlite.session import Session, as_list
+from ricordo.adapters.sqlite.session import NOWHERE, Session, as_list
 from ricordo.adapters.sqlite.times import micros
 from ricordo.model import Scope
 from ricordo.ports import Link
@@ -60,14 +60,17 @@ class WalkReading(Session):
         self, nodes: Sequence[int], *, scope: Scope, other: Scope, apart: Sequence[str]
     ) -> list[tuple[int, int]]:
         """See `ricordo.ports.Walking`."""
+        here, there = self._number(scope), self._number(other)
+        if NOWHERE in (here, there):
+            return []
         return self._rows(
             "select distinct n.entity_row, o.entity_row from json_each(?) f "
             "cross join names n on n.entity_row = f.value and n.scope_id = ? "
             "cross join names o on o.scope_id = ? and o.key = n.key "
             "where n.key not in (select value from json_each(?)) order by 1, 2",
             _numbers(nodes),
-            self._number(scope),
-            self._number(other),
+            here,
+            there,
             as_list(apart),
         )
 
