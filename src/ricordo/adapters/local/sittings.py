@@ -1,6 +1,7 @@
 """Who spoke before and after: the rows of one partition in the order of their conversations."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,8 @@ def _in_order(
     rows = rows[np.lexsort([key[rows] for key in keys])]
     alike = [np.diff(key[rows]) == 0 for key in keys]
     if np.logical_and.reduce(alike).any():  # rare, and names are slow to sort
-        names = np.array([ids[row] for row in rows.tolist()])
-        rows = rows[np.lexsort([names, *(key[rows] for key in keys)])]
+        numbers: list[int] = rows.tolist()
+        names: NDArray[Any] = np.array([ids[number] for number in numbers])
+        columns: list[NDArray[Any]] = [names, *(key[rows] for key in keys)]
+        rows = rows[np.lexsort(columns)]
     return rows
