@@ -26,6 +26,10 @@ check: lint types contracts ## the static half of CI
 
 bench: $(READY) ## the quick benchmarks
 	$(BIN)/python -m benchmarks.footprint --quick
+	$(BIN)/python -m benchmarks.walk_speed --quick
+	$(BIN)/python -m benchmarks.writes --quick
+	$(BIN)/python -m benchmarks.turn_cost --quick
+	$(BIN)/python -m benchmarks.recall_speed --quick
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Ricordo needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'

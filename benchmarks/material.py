@@ -69,8 +69,8 @@ def indexed(text: str, vector: NDArray[np.float32]) -> Indexed:
 
 
 def unit_vectors(count: int, dimension: int, *, seed: int) -> NDArray[np.float32]:
-    """Random directions."""
-    vectors = np.random.default_rng(seed).standard_normal((count, dimension), dtype=np.float32)
+    """Random directions around a common one, as sentences' are: cosines lie around one half."""
+    vectors = np.random.default_rng(seed).standard_normal((count, dimension), dtype=np.float32) + 1
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 

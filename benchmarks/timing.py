@@ -1,6 +1,7 @@
 """Measuring: percentiles, many callers at once, how late the event loop is, memory in use."""
 
 import asyncio
+import itertools
 import resource
 import statistics
 import sys
@@ -99,3 +100,12 @@ async def load(
     result.seconds = time.perf_counter() - began
     result.late = lag.late or [0.0]
     return result
+
+
+async def until(met: Callable[[], Awaitable[bool]], *, seconds: float = 60.0) -> None:
+    """Wait until a condition holds; raises `TimeoutError` when it does not."""
+    async with asyncio.timeout(seconds):
+        for _ in itertools.count():
+            if await met():
+                return
+            await asyncio.sleep(0.01)

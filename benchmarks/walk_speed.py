@@ -6,8 +6,9 @@ The graph is skewed: an edge ends at node n · u² for a uniform u, so that the 
 its relations lie in random order. Walks begin at random nodes and are cold in the processor's
 caches. `floor` is the least that the same file allows: a plain breadth-first search that collects
 row numbers, one query per level, on one connection, without names, types, evidence, order or
-validity. Both are measured turn by turn, so that a busy machine slows both; `ratio_to_floor`
-compares the medians, of wall time and of processor time.
+validity, whose last level is read whole. Ours ends at 200 entities, as `explore` does, or at 50,
+as a recall of ten memories does. Both are measured turn by turn, so that a busy machine slows both;
+`ratio_to_floor` compares the medians, of wall time and of processor time.
 """
 
 import argparse
@@ -221,10 +222,11 @@ async def _measure(
     far = dict(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
     projects = [floor.row(int(end.split()[-1])) for end in await _ends(graph)]
 
-    async def walk(number: int, hops: int, own: bool = False) -> int:
+    async def walk(number: int, hops: int, *, own: bool = False, most: int = 200) -> int:
         names = [SELF] if own else [entity(number, ORGANIZATION).name]
         scopes = [USER, ORGANIZATION] if own else [ORGANIZATION]
-        return len((await graph.walk(names, scopes=scopes, hops=hops, at=NOW)).paths)
+        walk = await graph.walk(names, scopes=scopes, hops=hops, at=NOW, nodes=most)
+        return len(walk.paths)
 
     async def paths(number: int) -> int:
         ends = entity(number, ORGANIZATION).name, entity(far[number], ORGANIZATION).name
@@ -240,6 +242,13 @@ async def _measure(
                 numbers,
                 report=Report("warming", quiet=True) if warming else report,
             )
+    await compare(
+        "3 hops, the nearest 50",
+        lambda number: walk(number, 3, most=50),
+        lambda number: floor.walk([rows[number]], hops=3),
+        numbers,
+        report=report,
+    )
     await compare(
         "shortest paths",
         paths,

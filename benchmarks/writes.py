@@ -27,7 +27,7 @@ from benchmarks.material import (
     unit_vectors,
 )
 from benchmarks.report import Report
-from benchmarks.timing import load, resident_mb
+from benchmarks.timing import load, resident_mb, until
 from ricordo import EntityClaim, Principal, RelationClaim, Ricordo, Settings, open_memory
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.model import UserScope
@@ -230,14 +230,11 @@ async def beside_extractions(folder: Path, *, rounds: int, report: Report) -> No
             for number in range(IN_FLIGHT):
                 user = memory.user(person(f"b{number}"), agent="coder")
                 await user.observe(turn(round_ * IN_FLIGHT + number))
-            while model.in_flight < IN_FLIGHT:
-                await asyncio.sleep(0.01)
+            await until(lambda: _holds(model.in_flight == IN_FLIGHT))
             times["in flight"] += await _recalls(memory, range(first + 10, first + 20))
             model.answer()
             times["being stored"] += await _recalls(memory, range(first + 20, first + 22))
-            while (await memory.ledger.backlog()).waiting or model.in_flight:
-                await asyncio.sleep(0.01)
-            await asyncio.sleep(0.5)
+            await until(lambda: _idle(memory, model))
     for name, some in times.items():
         report.add(f"ricordo: recall, {name}", "p50_ms", statistics.median(some), "ms", n=len(some))
         report.add(f"ricordo: recall, {name}", "worst_ms", max(some), "ms", n=len(some))
@@ -247,6 +244,16 @@ async def beside_extractions(folder: Path, *, rounds: int, report: Report) -> No
         system, n = f"ricordo: {IN_FLIGHT} extractions {name}", len(times[name])
         report.add(system, "ratio_worst_to_idle", worst, "x", n=n)
         report.add(system, "ratio_p50_to_idle", median, "x", n=n)
+
+
+async def _holds(condition: bool) -> bool:
+    return condition
+
+
+async def _idle(memory: Ricordo, model: SlowModel) -> bool:
+    """Whether every turn has become memory."""
+    backlog = await memory.ledger.backlog()
+    return not (backlog.waiting or backlog.leased or model.in_flight)
 
 
 async def _recalls(memory: Ricordo, numbers: range) -> list[float]:

@@ -13,7 +13,7 @@ from ricordo.model import Said
 from ricordo.testing.embedding import HashingEmbedder
 from tests.support.fake_model import FakeModel, Reply, scripted
 from tests.support.holding import held, impatient
-from tests.support.opening import Clock, opened, person
+from tests.support.opening import Clock, Ticking, opened, person
 from tests.support.talking import answer, extractor, item, turn
 
 SAID = "I work on Project Falcon and I prefer concise examples."
@@ -449,7 +449,7 @@ async def test_the_worker_goes_on_after_the_file_was_held_by_another_process(
 ) -> None:
     """Promise 4: what cannot be written now is tried again, by the same worker."""
     impatient(monkeypatch)
-    clock = Clock()
+    clock = Ticking()  # a try that failed is made again two seconds later
     settings = Settings(worker=True, batch_wait=0)
     with FakeModel(lambda _: answer(FALCON)) as model:
         async with opened(

@@ -1,5 +1,6 @@
 """Opens a real memory on a real file for a test, with a clock that the test turns."""
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,17 @@ class Clock:
 
     def pass_by(self, **units: float) -> None:
         self.at += timedelta(**units)
+
+
+class Ticking(Clock):
+    """The same, but time goes on by itself as well, for what waits for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = time.monotonic()
+
+    def __call__(self) -> datetime:
+        return super().__call__() + timedelta(seconds=time.monotonic() - self._begun)
 
 
 def opened(

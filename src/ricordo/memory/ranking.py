@@ -46,7 +46,7 @@ LONGEST = 40
 CHATTY, WORDY = 30.0, 80.0
 """Mean words of all that is visible: up to the first it is chat, from the second on it is not."""
 
-GRAPH = 0.35
+GRAPH = 0.15
 PINNED = 0.1
 IMPORTANCE = 0.05
 CONFIDENCE = 0.05
@@ -68,7 +68,7 @@ def best(some: Sequence[Hit]) -> list[Hit]:
 def rank(
     question: str, hits: Hits, walked: Sequence[Path], memories: Mapping[str, Memory]
 ) -> list[Recalled]:
-    """Order the memories by all signals, best first; ties by id."""
+    """Order the memories for which anything speaks by all signals, best first; ties by id."""
     paths = _path_by_memory(walked)
     by_id = {hit.memory_id: hit for hit in hits.hits}
     speakers = {memory_id: speaker(memory.text) for memory_id, memory in memories.items()}
@@ -77,6 +77,8 @@ def rank(
     recalled: list[Recalled] = []
     for memory_id, memory in memories.items():
         path, hit = paths.get(memory_id), by_id.get(memory_id)
+        if path is None and not memory.pinned and not _speaks(hit):
+            continue
         signals = _found(hit, memory, hits, timed=timed) if hit is not None else {}
         if asked is not None and speakers[memory_id] == asked:
             signals["speaker"] = SPEAKER
@@ -85,6 +87,13 @@ def rank(
         score = round(sum(signals.values(), 0.0), 6)
         recalled.append(Recalled(memory=memory, score=score, signals=signals, path=path))
     return sorted(recalled, key=lambda item: (-item.score, item.memory.id))
+
+
+def _speaks(hit: Hit | None) -> bool:
+    """Whether anything that the index found speaks for a memory: a word, closeness, company."""
+    if hit is None:
+        return False
+    return hit.bm25 > 0 or hit.cosine > 0 or hit.nearby > 0 or hit.sitting > 0
 
 
 def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, float]:
@@ -107,7 +116,7 @@ def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, fl
 def _standing(memory: Memory, path: Path | None) -> dict[str, float]:
     """What speaks for a memory whatever is asked, and the walk that leads to it."""
     return {
-        "graph": 0.0 if path is None else GRAPH / len(path.steps),
+        "graph": 0.0 if path is None else GRAPH / math.sqrt(len(path.steps)),
         "pinned": PINNED * memory.pinned,
         "importance": IMPORTANCE * (memory.importance - 0.5),
         "confidence": CONFIDENCE * (memory.confidence - 1.0),

@@ -140,8 +140,8 @@ class Recaller:
                 self._services.index.similarity(ids, partitions=partitions),
                 otherwise=alike,
             )
-        distinct = ranking.without_duplicates(head, alike)
-        items, left_out = ranking.fit(distinct[: run.limit], tokens=run.tokens)
+        distinct = _distinct(head, alike, limit=run.limit)
+        items, left_out = ranking.fit(distinct, tokens=run.tokens)
         given = {item.memory.id for item in items}
         kept = tuple(path for path in walked if given.issuperset(path.steps[-1].evidence[:1]))
         self._services.journal.note(
@@ -210,7 +210,9 @@ class Recaller:
             return Walk()
         return await run.within(
             "graph",
-            self._services.graph.walk(names, scopes=scopes, hops=run.hops, at=at),
+            self._services.graph.walk(
+                names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
+            ),
             otherwise=Walk(),
         )
 
@@ -304,6 +306,18 @@ class _Run:
         except (TimeoutError, Unavailable):
             self.degraded.add(arm)
             return otherwise
+
+
+def _distinct(
+    head: Sequence[ranking.Recalled], alike: Mapping[tuple[str, str], float], *, limit: int
+) -> list[ranking.Recalled]:
+    """The first that say different things. What comes after them need not be compared."""
+    taken = limit
+    while True:
+        distinct = ranking.without_duplicates(head[:taken], alike)
+        if len(distinct) >= limit or taken >= len(head):
+            return distinct
+        taken += limit - len(distinct)
 
 
 def _through_self(path: Path) -> bool:

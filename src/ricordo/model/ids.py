@@ -46,12 +46,13 @@ def check_id(value: object, *, what: str) -> str:
     if len(value) > MAX_ID:
         raise Invalid(f"{what} has {len(value)} characters; at most {MAX_ID} are allowed")
     shown = ascii(value[:40])
-    for character in value:
-        if unicodedata.category(character) in _UNSEEN:
-            raise Invalid(
-                f"{what} {shown} contains the invisible or control character "
-                f"U+{ord(character):04X}; remove it"
-            )
+    if not (value.isascii() and value.isprintable()):
+        for character in value:
+            if unicodedata.category(character) in _UNSEEN:
+                raise Invalid(
+                    f"{what} {shown} contains the invisible or control character "
+                    f"U+{ord(character):04X}; remove it"
+                )
     if value != value.strip():
         raise Invalid(f"{what} {shown} begins or ends with a space; remove it")
     if unicodedata.normalize("NFC", value) != value:
@@ -75,14 +76,13 @@ def check_text(value: object, *, what: str = "text", longest: int = MAX_TEXT) ->
         )
     if not value.strip():
         raise Invalid(f"{what} is empty")
-    for position, character in enumerate(value):
-        if character == "\x00":
-            raise Invalid(f"{what} contains a NUL character at position {position}; remove it")
-        if "\ud800" <= character <= "\udfff":
-            raise Invalid(
-                f"{what} contains a lone surrogate at position {position}; decode it anew"
-            )
-    return value
+    unusable = _UNSTORABLE.search(value)
+    if unusable is None:
+        return value
+    position = unusable.start()
+    if unusable[0] == "\x00":
+        raise Invalid(f"{what} contains a NUL character at position {position}; remove it")
+    raise Invalid(f"{what} contains a lone surrogate at position {position}; decode it anew")
 
 
 def clean_text(value: str) -> str:

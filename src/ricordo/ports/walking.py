@@ -46,12 +46,8 @@ class Walking(Protocol):
         """
         ...
 
-    async def names(self, nodes: Sequence[int], *, scope: Scope) -> dict[int, str]:
-        """The entities' names as written."""
-        ...
-
-    async def backing(
+    async def described(
         self, relations: Sequence[int], *, scope: Scope
-    ) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """The type of each of these relations, and the ids of the memories behind it."""
+    ) -> dict[int, tuple[str, str, str, tuple[str, ...]]]:
+        """Of each relation its source's name, its type, its target's name, and its evidence."""
         ...

@@ -93,21 +93,15 @@ class Atlas:
 
     async def steps(self, edges: Sequence[Edge]) -> list[Step]:
         """These edges as parts of paths."""
-        names: list[dict[int, str]] = []
-        backing: list[dict[int, tuple[str, tuple[str, ...]]]] = []
+        told: list[dict[int, tuple[str, str, str, tuple[str, ...]]]] = []
         for place, scope in enumerate(self._scopes):
-            links = [edge[3] for edge in edges if edge[2] == place]
-            ends = {link[2] for link in links} | {link[3] for link in links}
-            names.append(await self._tx.names(sorted(ends), scope=scope))
-            relations = sorted(link[4] for link in links)
-            backing.append(await self._tx.backing(relations, scope=scope))
+            relations = sorted(edge[3][4] for edge in edges if edge[2] == place)
+            told.append(await self._tx.described(relations, scope=scope) if relations else {})
         steps: list[Step] = []
-        for _, _, place, (_, id_, near, far, number, forward) in edges:
-            one, other = names[place][near], names[place][far]
-            source, target = (one, other) if forward else (other, one)
-            type_, evidence = backing[place][number]
+        for _, _, place, (_, id_, _, _, number, forward) in edges:
+            source, type_, target, evidence = told[place][number]
             scope = self._scopes[place]
-            steps.append(Step(id_, scope, source, type_, target, bool(forward), evidence))
+            steps.append(Step(id_, scope, source, type_, target, forward == 1, evidence))
         return steps
 
     async def _links(self, nodes: Sequence[int], *, place: int, limit: int) -> list[Link]:

@@ -49,6 +49,11 @@ NAMES = (
     "model",
 )
 COLUMNS = ", ".join(f"m.{name}" for name in NAMES)
+_KINDS = {each.value: each for each in Kind}
+_STATUSES = {each.value: each for each in Status}
+_SOURCES = {each.value: each for each in Source}
+_SENSITIVITIES = {each.value: each for each in Sensitivity}
+
 VISIBLE = (Status.ACTIVE, Status.SUPERSEDED)
 """Only these can be found; superseded ones by questions about the past."""
 
@@ -84,25 +89,37 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
 
 
 def memory_from(values: tuple[Any, ...], *, scope: Scope, origins: tuple[Origin, ...]) -> Memory:
-    """A memory from its column values."""
-    held = dict(zip(NAMES, values, strict=True))
-    del held["digest"]
-    for name in ("recorded_at", "updated_at"):
-        held[name] = moment(held[name])
-    for name in ("valid_from", "valid_until", "expires_at", "last_recalled_at"):
-        held[name] = moment_or_none(held[name])
+    """A memory from its column values. A recall makes about a hundred, so it is spelled out."""
+    id_, kind, agent, text, _, status, source, recorded_at, updated_at = values[:9]
+    valid_from, valid_until, expires_at, confidence, importance, sensitivity = values[9:15]
+    pinned, recalls, last_recalled_at, version, pending, reasons, replaces = values[15:22]
+    prompt, model = values[22:]
     return Memory(
+        id=id_,
         scope=scope,
+        kind=_KINDS[kind],
+        agent=agent,
+        text=text,
+        status=_STATUSES[status],
+        source=_SOURCES[source],
         origins=origins,
-        kind=Kind(held.pop("kind")),
-        status=Status(held.pop("status")),
-        source=Source(held.pop("source")),
-        sensitivity=Sensitivity(held.pop("sensitivity")),
-        pinned=bool(held.pop("pinned")),
-        pending=loads_all(RelationClaim, held.pop("pending")),
-        reasons=loads_all(str, held.pop("reasons")),
-        replaces=loads_all(str, held.pop("replaces")),
-        **held,
+        recorded_at=moment(recorded_at),
+        updated_at=moment(updated_at),
+        valid_from=moment_or_none(valid_from),
+        valid_until=moment_or_none(valid_until),
+        expires_at=moment_or_none(expires_at),
+        confidence=confidence,
+        importance=importance,
+        sensitivity=_SENSITIVITIES[sensitivity],
+        pinned=bool(pinned),
+        recalls=recalls,
+        last_recalled_at=moment_or_none(last_recalled_at),
+        version=version,
+        pending=loads_all(RelationClaim, pending),
+        reasons=loads_all(str, reasons),
+        replaces=loads_all(str, replaces),
+        prompt=prompt,
+        model=model,
     )
 
 

@@ -158,8 +158,7 @@ def _connect(path: Path, mode: str, patience: float) -> sqlite3.Connection:
             "trusted_schema = off",
             f"journal_size_limit = {_WAL_KEPT}",
             "cache_size = -16384",
-            "wal_autocheckpoint = 0",
-            "mmap_size = 268435456",  # `Sweeper` does it, once the callers have their answers
+            "wal_autocheckpoint = 0",  # `Sweeper` does it, once the callers have their answers
         ):
             connection.execute(f"pragma {setting}")
     except BaseException:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ricordo.adapters.sqlite.session import Session, as_list
+from ricordo.adapters.sqlite.session import NOWHERE, Session, as_list
 from ricordo.adapters.sqlite.times import micros
 from ricordo.model import Scope
 from ricordo.ports import Link
@@ -60,39 +60,36 @@ class WalkReading(Session):
         self, nodes: Sequence[int], *, scope: Scope, other: Scope, apart: Sequence[str]
     ) -> list[tuple[int, int]]:
         """See `ricordo.ports.Walking`."""
+        here, there = self._number(scope), self._number(other)
+        if NOWHERE in (here, there):
+            return []
         return self._rows(
             "select distinct n.entity_row, o.entity_row from json_each(?) f "
             "cross join names n on n.entity_row = f.value and n.scope_id = ? "
             "cross join names o on o.scope_id = ? and o.key = n.key "
             "where n.key not in (select value from json_each(?)) order by 1, 2",
             _numbers(nodes),
-            self._number(scope),
-            self._number(other),
+            here,
+            there,
             as_list(apart),
         )
 
-    async def names(self, nodes: Sequence[int], *, scope: Scope) -> dict[int, str]:
-        """See `ricordo.ports.Walking`."""
-        return dict(
-            self._rows(
-                "select e.row, e.name from json_each(?) f "
-                "cross join entities e on e.row = f.value and e.scope_id = ?",
-                _numbers(nodes),
-                self._number(scope),
-            )
-        )
-
-    async def backing(
+    async def described(
         self, relations: Sequence[int], *, scope: Scope
-    ) -> dict[int, tuple[str, tuple[str, ...]]]:
+    ) -> dict[int, tuple[str, str, str, tuple[str, ...]]]:
         """See `ricordo.ports.Walking`."""
         found = self._rows(
-            "select r.row, r.type, r.supported_by from json_each(?) f "
-            "cross join relations r on r.row = f.value and r.scope_id = ?",
+            "select r.row, s.name, r.type, t.name, r.supported_by from json_each(?) f "
+            "cross join relations r on r.row = f.value and r.scope_id = ? "
+            "cross join entities s on s.row = r.source_row "
+            "cross join entities t on t.row = r.target_row",
             _numbers(relations),
             self._number(scope),
         )
-        return {row: (type_, tuple(ids.split("\0"))) for row, type_, ids in found}
+        return {
+            row: (source, type_, target, tuple(evidence.split("\0")))
+            for row, source, type_, target, evidence in found
+        }
 
 
 def _numbers(values: Iterable[int]) -> str:

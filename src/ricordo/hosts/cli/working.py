@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,8 +48,7 @@ async def worker(
         if once:
             counts["batches"] = await memory.intake.drain()
         else:
-            here.screen.remark("working; Ctrl-C ends it")
-            await _until_told(memory)
+            await _until_told(memory, begin=lambda: here.screen.remark("working; Ctrl-C ends it"))
         await _count(memory, counts, after=first)
         counts["waiting"] = (await memory.ledger.backlog()).waiting
     words = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
@@ -57,9 +56,10 @@ async def worker(
     return DONE
 
 
-async def _until_told(memory: "Ricordo") -> None:
-    """Work until a signal; the second one ends the process as usual."""
+async def _until_told(memory: "Ricordo", *, begin: Callable[[], None]) -> None:
+    """Work until a signal, from `begin` on; the second one ends the process as usual."""
     async with _signalled() as told:
+        begin()
         work = asyncio.create_task(memory.run())
         stop = asyncio.create_task(told.wait())
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)

@@ -43,9 +43,14 @@ async def _links(
 
 
 async def _by_name(ledger: Ledger, links: Sequence[Link]) -> list[Named]:
-    ends = [end for link in links for end in link[2:4]]
-    names = await ledger.read(lambda tx: tx.names(ends, scope=ALICE), scopes=[ALICE])
-    return [(names[near], id_, names[far], bool(away)) for _, id_, near, far, _, away in links]
+    rows = [link[4] for link in links]
+    told = await ledger.read(lambda tx: tx.described(rows, scope=ALICE), scopes=[ALICE])
+    found: list[Named] = []
+    for _, id_, _, _, row, away in links:
+        source, _, target, _ = told[row]
+        near, far = (source, target) if away else (target, source)
+        found.append((near, id_, far, bool(away)))
+    return found
 
 
 class WalkTests(Sealed):
@@ -59,9 +64,6 @@ class WalkTests(Sealed):
         found = await ledger.read(lambda tx: tx.nodes(keys, scope=ALICE), scopes=[ALICE])
         assert found.keys() == {"falcon", "project falcon"}
         assert len(set(found.values())) == 1
-        numbers = list(found.values())
-        names = await ledger.read(lambda tx: tx.names(numbers, scope=ALICE), scopes=[ALICE])
-        assert list(names.values()) == ["Project Falcon"]
 
     async def test_a_merged_entity_is_found_as_the_one_that_stands_for_it(
         self, ledger: Ledger
@@ -127,25 +129,25 @@ class WalkTests(Sealed):
         ):
             assert {link[1] for link in await _links(ledger, [number], at=at)} == expected
 
-    async def test_the_backing_of_a_relation_follows_its_evidence(self, ledger: Ledger) -> None:
+    async def test_a_relation_is_described_as_it_now_stands(self, ledger: Ledger) -> None:
         first, second = memory("one"), memory("two")
         a, b = entity("a"), entity("b")
         held = relation(a, b, first, id="r1", type="uses")
         await store(ledger, first, second)
         await graph(ledger, [a, b], [held])
 
-        async def backing() -> list[tuple[str, tuple[str, ...]]]:
+        async def told() -> list[tuple[str, str, str, tuple[str, ...]]]:
             [number] = await _numbers(ledger, a)
             rows = [link[4] for link in await _links(ledger, [number])]
-            found = await ledger.read(lambda tx: tx.backing(rows, scope=ALICE), scopes=[ALICE])
+            found = await ledger.read(lambda tx: tx.described(rows, scope=ALICE), scopes=[ALICE])
             return list(found.values())
 
-        assert await backing() == [("uses", (first.id,))]
+        assert await told() == [("a", "uses", "b", (first.id,))]
         more: Relation = relation(a, b, first, second, id="r1", type="requires")
         await graph(ledger, [], [more])
-        assert await backing() == [("requires", (first.id, second.id))]
+        assert await told() == [("a", "requires", "b", (first.id, second.id))]
         await ledger.write(lambda tx: tx.remove([first.id], scope=ALICE), scope=ALICE)
-        assert await backing() == [("requires", (second.id,))]
+        assert await told() == [("a", "requires", "b", (second.id,))]
 
     async def test_twins_share_a_name(self, ledger: Ledger) -> None:
         own = [entity("user"), entity("Kubernetes", aliases=("K8s",)), entity("Owl")]
@@ -185,8 +187,7 @@ class WalkTests(Sealed):
 
         async def look(tx: Reading) -> list[object]:
             return [
-                await tx.names(numbers, scope=ALICE),
-                await tx.backing(rows, scope=ALICE),
+                await tx.described(rows, scope=ALICE),
                 await tx.twins(numbers, scope=ALICE, other=PLATFORM, apart=()),
             ]
 
