@@ -30,6 +30,8 @@ bench: $(READY) ## the quick benchmarks
 	$(BIN)/python -m benchmarks.writes --quick
 	$(BIN)/python -m benchmarks.turn_cost --quick
 	$(BIN)/python -m benchmarks.recall_speed --quick
+	$(BIN)/python -m benchmarks.recall_quality --quick
+	$(BIN)/python -m benchmarks.recall_multilingual --quick
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Ricordo needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'

@@ -35,7 +35,7 @@ async def by_mem0(talk: Talk, embedder: KeptEmbedder, folder: Path) -> list[list
     """The ids of lines that `Memory.search` returns for each question, best first."""
     texts = [line.text for line in talk.lines]
     said = [_floats(vector) for vector in await embedder.documents(texts)]
-    asked = {q.text: _floats(await embedder.question(q.text)) for q in talk.questions}
+    asked = {q.text.strip(): _floats(await embedder.question(q.text)) for q in talk.questions}
     return await asyncio.to_thread(_search, talk, said, asked, folder)
 
 

@@ -18,12 +18,13 @@ CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop"}
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One memory to be: what was said, by whom, when and in which thread."""
+    """One memory to be: what was said, by whom, when and in which thread; `date` in words."""
 
     id: str
     text: str
     at: datetime
     thread: str | None = None
+    date: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,7 @@ def _locomo_lines(conversation: dict[str, Any], number: int) -> Iterator[Line]:
                 text=f"{turn['speaker']}: {turn['text']}{caption}",
                 at=begun + timedelta(seconds=place),
                 thread=f"{number}-{name}",
+                date=conversation[f"{name}_date_time"],
             )
 
 
@@ -86,10 +88,7 @@ def _evidence(said: Sequence[str]) -> set[str]:
 
 def alone(talk: Talk) -> Talk:
     """The same as stand-alone sentences: the date in the text, no thread and so no neighbours."""
-    lines = [
-        replace(line, text=f"[{line.at:%-d %B, %Y}] {line.text}", thread=None)
-        for line in talk.lines
-    ]
+    lines = [replace(line, text=f"[{line.date}] {line.text}", thread=None) for line in talk.lines]
     return replace(talk, name=f"{talk.name}-alone", lines=lines)
 
 

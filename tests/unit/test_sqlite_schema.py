@@ -10,8 +10,9 @@ from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.adapters.sqlite.places import PLACES, SCOPELESS
 from ricordo.adapters.sqlite.schema import Migration, migrations, statements
 from ricordo.errors import Corrupt
+from ricordo.model import Origin
 from ricordo.testing.ledger import HandClock
-from ricordo.testing.ledger.making import memory, sound, store, stored
+from ricordo.testing.ledger.making import START, memory, rows, sound, store, stored
 
 CLOCK = HandClock()
 SHIPPED = migrations()
@@ -134,3 +135,27 @@ def test_a_script_is_split_into_its_statements() -> None:
         "select 1;",
         "select 2",
     ]
+
+
+async def test_threads_of_an_older_ledger_are_found(tmp_path: Path) -> None:
+    """Memories indexed before rows told their thread get it from their origins."""
+    path = tmp_path / "memory.db"
+    known = memory("old", origins=(Origin(at=START, thread_id="t_1"),))
+    async with SqliteLedger.open(path, clock=CLOCK) as ledger:
+        await store(ledger, known)
+        fresh = await rows(ledger)
+    connection = sqlite3.connect(path)
+    for column in ("thread", "said_at", "recorded_at"):
+        connection.execute(f"alter table memory_index drop column {column}")
+    connection.execute("pragma user_version = 2")
+    connection.commit()
+    connection.close()
+    async with SqliteLedger.open(path, clock=CLOCK) as ledger:
+        found = await rows(ledger)
+        assert found.threads != bytes(8)
+        assert (found.threads, found.said_at, found.recorded_at) == (
+            fresh.threads,
+            fresh.said_at,
+            fresh.recorded_at,
+        )
+        await sound(ledger)

@@ -26,7 +26,7 @@ WEIGHTS = Weights(
     sitting_words=0.9,
     date=0.32,
 )
-"""What the index sums; see docs/decisions/0005-adaptive-fusion.md for how they were found."""
+"""What the index sums; see docs/decisions/0006-adaptive-fusion.md for how they were found."""
 
 SPEAKER = 0.22
 """For what somebody said whom alone the question names."""

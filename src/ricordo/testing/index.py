@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from ricordo.errors import SpaceMismatch
 from ricordo.model import (
+    Dates,
     Hits,
     Kind,
     OrganizationScope,
@@ -16,6 +17,7 @@ from ricordo.model import (
     Sought,
     Space,
     UserScope,
+    Weights,
 )
 from ricordo.ports import Ledger, VectorIndex, Writing
 from ricordo.testing.naive import NOON, SPACE, Doc, bm25, cosines, unit
@@ -31,6 +33,17 @@ DOCUMENTED = Partition(scope=PLATFORM, kind=Kind.FACT)
 FOREIGN = Partition(scope=BOB, kind=Kind.FACT)
 
 TOLERANCE = 1e-6
+
+EVERY = Weights(
+    meaning=0.1,
+    words=0.8,
+    before=0.04,
+    earlier=0.03,
+    after=0.05,
+    sitting_meaning=0.06,
+    sitting_words=0.9,
+    date=0.3,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +255,81 @@ class VectorIndexSuite(Sealed):
             cold = await bench.make(SPACE).search(sought, partitions=[FACTS], limit=9, at=NOON)
             assert warm == cold
 
+    async def test_signals_are_the_same_warm_and_cold(self, bench: IndexBench) -> None:
+        """3 and promise 1: so is what neighbours, sittings and dates add; others change nothing."""
+        sought = Sought(
+            vector=_doc("q", 5).indexed().vector,
+            words=((1,), (5, 6)),
+            weights=EVERY,
+            dates=Dates(years=(NOON.year,), months=(NOON.month,), days=(NOON.day,)),
+        )
+        for start in range(0, 60, 20):
+            await put(bench.ledger, FACTS, *(_turn(i) for i in range(start, start + 20)))
+            await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            await put(bench.elsewhere, FACTS, _turn(start, like=start + 3), version=2)
+            await remove(bench.elsewhere, FACTS, f"m_{start + 1}")
+            warm = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            await put(bench.elsewhere, FOREIGN, *(_turn(i) for i in range(start, start + 9)))
+            cold = await bench.make(SPACE).search(sought, partitions=[FACTS], limit=9, at=NOON)
+            assert warm == cold
+            assert any(hit.nearby for hit in warm.hits)
+
+    async def test_neighbours_count_while_they_are_visible(self, bench: IndexBench) -> None:
+        """1: what was said around a memory speaks for it, unless the asker may not see it now."""
+        hour = timedelta(hours=1)
+        answer = Doc(id="m_2", direction=(1, 0) * 4, words={2: 1}, thread="t")
+        asked = Doc(
+            id="m_1", direction=(0, 1) * 4, words={1: 1}, thread="t", valid_until=NOON + hour
+        )
+        later = Doc(
+            id="m_3", direction=(0, 1) * 4, words={1: 1}, thread="t", said_at=NOON + 9 * hour
+        )
+        stranger = Doc(id="m_4", direction=(1, 0) * 4, words={2: 1}, thread="other")
+        await put(bench.ledger, FACTS, answer, asked, later, stranger)
+        sought = Sought(vector=unit((0, 1) * 4), words=((1,),), weights=EVERY)
+        for at, helped in ((NOON, True), (NOON + hour, False)):
+            hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=at)
+            found = {hit.memory_id: hit for hit in hits.hits}
+            assert found["m_2"].in_company is helped
+            assert (found["m_2"].fused > found["m_4"].fused) is helped
+            assert not found["m_3"].in_company, "hours later is another sitting"
+            assert not found["m_4"].in_company
+        assert hits.visible == 3
+
+    async def test_words_count_by_the_share_that_they_match(self, bench: IndexBench) -> None:
+        """3: of the same match less is left when the question has words that occur nowhere."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(1, 9)))
+        shares: list[float] = []
+        for words in (((5,),), ((5,), (77,)), ((5,), (77,), (78,)), ((77,),)):
+            sought = Sought(vector=None, words=words, weights=Weights(words=1.0))
+            hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            shares.append(max(hit.words for hit in hits.hits))
+        assert 1.0 > shares[0] > shares[1] > shares[2] > shares[3] == 0.0
+
+    async def test_named_dates_count(self, bench: IndexBench) -> None:
+        """3: what was said in the named month counts, on the named day twice."""
+        days = (0, 1, 40, 365)
+        await put(
+            bench.ledger,
+            FACTS,
+            *(
+                Doc(id=f"m_{day}", direction=(1,) * 8, said_at=NOON + timedelta(days=day))
+                for day in days
+            ),
+        )
+        weights = Weights(date=1.0)
+        for dates, expected in (
+            (Dates(), {0: 0, 1: 0, 40: 0, 365: 0}),
+            (Dates(months=(NOON.month,)), {0: 1, 1: 1, 40: 0, 365: 1}),
+            (Dates(years=(NOON.year,), months=(NOON.month,)), {0: 1, 1: 1, 40: 0, 365: 0}),
+            (Dates(months=(NOON.month,), days=(NOON.day,)), {0: 2, 1: 1, 40: 0, 365: 2}),
+        ):
+            sought = Sought(vector=unit((1,) * 8), weights=weights, dates=dates)
+            hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            assert {hit.memory_id: hit.date for hit in hits.hits} == {
+                f"m_{day}": score for day, score in expected.items()
+            }
+
     async def test_concurrent_searches_agree(self, bench: IndexBench) -> None:
         """2: many searches at once, of a cold partition, give the same answer."""
         await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(50)))
@@ -279,6 +367,13 @@ class VectorIndexSuite(Sealed):
         assert alike["m_3", "m_1"] == pytest.approx(1.0, abs=TOLERANCE)
         assert alike["m_3", "m_2"] == pytest.approx(alike["m_1", "m_2"], abs=TOLERANCE)
         assert alike["m_1", "m_2"] < 1
+
+
+def _turn(number: int, *, like: int | None = None) -> Doc:
+    """One of a long chat: threads of five, some said at once, some of two sittings."""
+    said_at = NOON + timedelta(minutes=number // 2, hours=12 * (number % 10 > 6))
+    doc = _doc(f"m_{number}", number if like is None else like)
+    return replace(doc, thread=f"t_{number // 5}", said_at=said_at)
 
 
 def _doc(memory_id: str, number: int) -> Doc:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ricordo.model import Indexed, Kind, Memory, Partition, Sought, Space
+from ricordo.model import Indexed, Kind, Memory, Origin, Partition, Sought, Space
 
 DIMENSION = 8
 SPACE = Space(model="test", dimension=DIMENSION, transform="none", words="test")
@@ -16,7 +16,7 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doc:
-    """A memory as the index sees it: direction in meaning, words by term, validity."""
+    """A memory as the index sees it: direction in meaning, words by term, validity, thread."""
 
     id: str
     direction: tuple[int, ...]
@@ -24,6 +24,8 @@ class Doc:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     expires_at: datetime | None = None
+    thread: str | None = None
+    said_at: datetime = NOON
 
     @property
     def length(self) -> int:
@@ -58,6 +60,7 @@ class Doc:
             valid_from=self.valid_from,
             valid_until=self.valid_until,
             expires_at=self.expires_at,
+            origins=(Origin(at=self.said_at, thread_id=self.thread),),
             version=version,
         )
 

@@ -1,6 +1,7 @@
 """Who spoke before and after: the rows of one partition in the order of their conversations."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +44,7 @@ class Sittings:
         So the order depends on what is stored, and not on how it lies in memory.
         """
         rows = np.flatnonzero(alive & (threads != 0))
-        if len(rows):
-            names = np.array([ids[row] for row in rows.tolist()])
-            keys = (names, recorded_at[rows], said_at[rows], threads[rows])
-            rows = rows[np.lexsort(keys)]
+        rows = _in_order(rows, (recorded_at, said_at, threads), ids=ids)
         goes_on = np.zeros(len(rows) + 1, np.bool_)
         if len(rows) > 1:
             pauses = np.diff(said_at[rows]) > PAUSE
@@ -63,3 +61,17 @@ class Sittings:
             before=before,
             after=after,
         )
+
+
+def _in_order(
+    rows: RowNumbers, keys: tuple[NDArray[np.int64], ...], *, ids: list[str]
+) -> RowNumbers:
+    """Rows by their keys, the last one first; those alike in all of them by id."""
+    rows = rows[np.lexsort([key[rows] for key in keys])]
+    alike = [np.diff(key[rows]) == 0 for key in keys]
+    if np.logical_and.reduce(alike).any():  # rare, and names are slow to sort
+        numbers: list[int] = rows.tolist()
+        names: NDArray[Any] = np.array([ids[number] for number in numbers])
+        columns: list[NDArray[Any]] = [names, *(key[rows] for key in keys)]
+        rows = rows[np.lexsort(columns)]
+    return rows

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ricordo.errors import Invalid, SpaceMismatch
-from ricordo.model import Indexed, Kind, Memory, Partition, Space, Status, UserScope
+from ricordo.model import Indexed, Kind, Memory, Origin, Partition, Space, Status, UserScope
 from ricordo.ports import Ledger, PartitionState, Rows, Writing
 from ricordo.testing.ledger.making import (
     ALICE,
@@ -41,6 +41,12 @@ def _spans(found: Rows) -> dict[str, tuple[int, int]]:
     return dict(zip(found.ids, zip(since, until, strict=True), strict=True))
 
 
+def _place(found: Rows, of: Memory) -> tuple[int, ...]:
+    at = list(found.ids).index(of.id)
+    columns = (found.threads, found.said_at, found.recorded_at)
+    return tuple(struct.unpack_from("<q", column, 8 * at)[0] for column in columns)
+
+
 def _seeds(found: Rows) -> dict[str, int]:
     vectors = struct.iter_unpack("<4f", found.vectors)
     return {each: int(vector[0]) for each, vector in zip(found.ids, vectors, strict=True)}
@@ -70,6 +76,31 @@ class IndexTests(Sealed):
         assert found.counts == struct.pack("<15H", *[1, 2, 3] * 5)
         assert found.sizes == struct.pack("<5I", *[3] * 5)
         assert found.lengths == struct.pack("<5I", *[6] * 5)
+
+    async def test_rows_tell_where_they_stand_in_a_thread(self, ledger: Ledger) -> None:
+        """By the first origin; a change of it is a change of the row."""
+        hour = timedelta(hours=1)
+        first = Origin(at=START + hour, thread_id="t_1")
+        some = [
+            replace(memory("one"), origins=(first,)),
+            replace(memory("two"), origins=(Origin(at=START, thread_id="t_1"), first)),
+            replace(memory("three"), origins=(Origin(at=START, thread_id="t_2"),)),
+            replace(memory("four"), origins=(Origin(at=START),)),
+            replace(memory("five"), origins=()),
+        ]
+        await store(ledger, *some)
+        before = await rows(ledger)
+        one, two, three, four, five = (_place(before, each) for each in some)
+        assert one[0] == two[0] != three[0]
+        assert (four[0], five[0]) == (0, 0)
+        assert 0 not in (one[0], three[0])
+        assert (one[1], two[1]) == (_micros(START + hour), _micros(START))
+        assert five[1:] == (_micros(some[4].recorded_at),) * 2
+        changed = replace(some[0], origins=some[2].origins, version=2)
+        await _put(ledger, changed, None, None)
+        after = await rows(ledger)
+        assert after.generation > before.generation
+        assert _place(after, changed)[:2] == three[:2]
 
     async def test_an_unknown_partition_is_empty(self, ledger: Ledger) -> None:
         found = await rows(ledger)
