@@ -318,6 +318,10 @@ async def made(path: Path, *, memories: int = 1) -> None:
 async def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
     """What is remembered of people is not for everybody on the machine, its log included."""
     async with SqliteLedger.open(tmp_path / "memory.db", clock=HandClock()):
-        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        modes = modes_in(tmp_path)
     assert modes
     assert set(modes.values()) == {0o600}, modes
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
