@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ricordo.adapters.sqlite.codec import dumps, loads, loads_all
 from ricordo.adapters.sqlite.outbox import announce, announced
-from ricordo.adapters.sqlite.schema import migrations, statements
+from ricordo.adapters.sqlite.schema import migrate, migrations
 from ricordo.adapters.sqlite.session import add_scope
 from ricordo.adapters.sqlite.times import micros, moment
 from ricordo.errors import Corrupt, Invalid
@@ -102,9 +102,7 @@ def any_of(kind: type[Event]) -> st.SearchStrategy[Event]:
 @pytest.fixture(scope="module")
 def outbox() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    for step in migrations():
-        for statement in statements(step.sql):
-            connection.execute(statement)
+    migrate(connection, steps=migrations(), path=":memory:")
     yield connection
     connection.close()
 
