@@ -272,17 +272,17 @@ async def _recalls(memory: Ricordo, numbers: range) -> list[float]:
 async def main() -> None:
     """Each part on a fresh file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="shorter, with 20,000 memories")
+    parser.add_argument("--quick", action="store_true", help="shorter, with 10,000 memories")
     parser.add_argument("--memories", type=int, help="in the file that is opened")
     parser.add_argument("--only", choices=("in", "forget", "open", "beside"))
     parser.add_argument("--json", metavar="FILE", help="write the results there as JSON")
     asked = parser.parse_args()
-    memories = asked.memories or (20_000 if asked.quick else 1_000_000)
+    memories = asked.memories or (10_000 if asked.quick else 1_000_000)
     report = Report("writes")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         parts: dict[str, Callable[[], Awaitable[None]]] = {
-            "in": lambda: taking_in(folder, seconds=1 if asked.quick else 4, report=report),
+            "in": lambda: taking_in(folder, seconds=0.6 if asked.quick else 4, report=report),
             "forget": lambda: forgetting(folder, rounds=1 if asked.quick else 5, report=report),
             "open": lambda: opening(folder, memories=memories, report=report),
             "beside": lambda: beside_extractions(

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -312,3 +313,15 @@ async def made(path: Path, *, memories: int = 1) -> None:
     async with SqliteLedger.open(path, clock=CLOCK) as ledger:
         for number in range(memories):
             await store(ledger, memory(f"text {number}"))
+
+
+async def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
+    """What is remembered of people is not for everybody on the machine, its log included."""
+    async with SqliteLedger.open(tmp_path / "memory.db", clock=HandClock()):
+        modes = modes_in(tmp_path)
+    assert modes
+    assert set(modes.values()) == {0o600}, modes
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}

@@ -34,7 +34,8 @@ class RawFiles:
                     known.users += 1
                     return RawFile(self, (status.st_dev, status.st_ino), known.handle, path)
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_CLOEXEC
-            handle = os.open(path, flags, 0o666)
+            # Others on this machine have no business in what is remembered of people.
+            handle = os.open(path, flags, 0o600)
             status = os.fstat(handle)
             key = (status.st_dev, status.st_ino)
             self._shared[key] = _Shared(handle, users=1)
