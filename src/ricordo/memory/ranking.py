@@ -93,7 +93,7 @@ def _speaks(hit: Hit | None) -> bool:
     """Whether anything that the index found speaks for a memory: a word, closeness, company."""
     if hit is None:
         return False
-    return hit.bm25 > 0 or hit.cosine > 0 or hit.nearby > 0 or hit.sitting > 0
+    return max(hit.bm25, hit.cosine, hit.nearby, hit.sitting, hit.date) > 0
 
 
 def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, float]:
