@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -79,3 +80,9 @@ def cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> C
 def ids(items: Iterable[dict[str, Any]]) -> list[str]:
     """The ids of printed memories."""
     return [item["id"] for item in items]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> None:
+    """Whoever starts the tests in the background lets them inherit that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -272,7 +272,8 @@ def test_review_lists_approves_and_rejects(cli: Cli) -> None:
         '{"text": "Likes tea", "status": "proposed"}\n{"text": "Likes rum", "status": "proposed"}'
     )
     assert cli("import", "-", stdin=proposed.encode()).code == 0
-    tea, rum = ids(cli("review", "list", "--json").json["items"])
+    waiting = cli("review", "list", "--json").json["items"]
+    rum, tea = ids(sorted(waiting, key=lambda item: item["text"]))
     assert cli("recall", "tea", "--json").json["items"] == []
     assert cli("review", "approve", tea, "--json").json["status"] == "active"
     assert cli("review", "reject", rum, "--json").json["status"] == "rejected"
