@@ -186,7 +186,7 @@ def _found(name: str) -> Any:
 
 
 def _never(_settings: Settings) -> AbstractAsyncContextManager[Any]:
-    raise NotImplementedError("documentation opens no memory")
+    raise AssertionError("documentation opens no memory")
 
 
 def _cell(text: str) -> str:
