@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from ricordo.errors import Erased
 from ricordo.events import UserMemoryStored
 from ricordo.model import Said
 from ricordo.testing.embedding import HashingEmbedder
-from tests.support.fake_model import FakeModel, Reply, scripted
+from tests.support.fake_model import FakeModel, Reply, Request, scripted
 from tests.support.holding import held, impatient
 from tests.support.opening import Clock, Ticking, opened, person
 from tests.support.talking import answer, extractor, item, turn
@@ -451,19 +452,28 @@ async def test_the_worker_goes_on_after_the_file_was_held_by_another_process(
     impatient(monkeypatch)
     clock = Ticking()  # a try that failed is made again two seconds later
     settings = Settings(worker=True, batch_wait=0)
-    with FakeModel(lambda _: answer(FALCON)) as model:
+    answered = threading.Event()
+
+    def late(_: Request) -> Reply:
+        answered.wait()
+        return answer(FALCON)
+
+    with FakeModel(late) as model:
         async with opened(
             tmp_path, clock=clock, extractor=extractor(model), settings=settings
         ) as memory:
             alice = memory.user(person(), agent="coder")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await alice.remember("Likes tea")
                 await alice.recall("tea", deadline=5)
-                with held(tmp_path / "memory.db"):
-                    await refused_for_a_while(memory)
-                clock.pass_by(hours=1)  # past the lease of what could not be given back
                 async with memory.events.subscribe(kinds=[UserMemoryStored]) as events:
+                    # Claimed before the file is held or not: either way it must be written then.
                     await alice.observe(turn(SAID, clock=clock))
+                    with held(tmp_path / "memory.db"):
+                        answered.set()
+                        await refused_for_a_while(memory)
+                    clock.pass_by(hours=1)  # past the lease of what could not be given back
+                    memory.intake.nudge()
                     await anext(events)
             assert "Works on Project Falcon" in await texts(memory)
 
