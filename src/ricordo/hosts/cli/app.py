@@ -14,6 +14,7 @@ from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
 from ricordo.hosts.cli.given import Companion, Demo, Given, Opener
 from ricordo.hosts.cli.inspecting import doctor, stats
+from ricordo.hosts.cli.naming import ENTITIES
 from ricordo.hosts.cli.parked import DEADLETTERS
 from ricordo.hosts.cli.reviewing import REVIEW
 from ricordo.hosts.cli.saying import document, remember
@@ -34,6 +35,7 @@ COMMANDS = {
     "Operate": (worker, reindex, import_, export, stats, doctor),
 }
 GROUPS = {
+    "entities": ("Give an entity another name; make two of them one, and take it back.", ENTITIES),
     "review": ("Decide on what waits for a person, and see what was refused.", REVIEW),
     "deadletters": ("What no model could make memory of: list, show, replay.", DEADLETTERS),
 }
