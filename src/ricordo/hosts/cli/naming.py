@@ -60,9 +60,7 @@ async def unmerge(
     [wanted] = read_ids([merge_id])
     async with here.memory() as memory:
         source, target = await here.records(memory).unmerge(wanted)
-    here.screen.result(
-        {"id": wanted, "source": source, "target": target}, text=f"Undone: {wanted}"
-    )
+    here.screen.result({"id": wanted, "source": source, "target": target}, text=f"Undone: {wanted}")
 
 
 ENTITIES = (alias, merge, unmerge)
