@@ -211,9 +211,7 @@ class Recaller:
         at: datetime,
     ) -> Hits:
         words = self._services.analyzer.words(question)
-        sought = Sought(
-            vector=None, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
-        )
+        sought = Sought(vector=None, words=words, weights=ranking.WEIGHTS, dates=dates_in(question))
         hits = await run.within(
             "meaning",
             self._services.index.search(
