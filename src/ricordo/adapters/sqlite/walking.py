@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import ClassVar
 
 from ricordo.adapters.sqlite.session import NOWHERE, Session, as_list
 from ricordo.adapters.sqlite.times import micros
 from ricordo.model import Scope
 from ricordo.ports import Link
+
+_FEW = 256
+"""Names of a scope, aliases included, that are read at once."""
 
 _EVER = (1 << 63) - 1
 
@@ -26,6 +30,11 @@ _FIRST_LINKS = f"{_LINKS} order by 1, 2, 6 limit :limit"
 
 class WalkReading(Session):
     """See `ricordo.ports.Walking`."""
+
+    still: ClassVar[bool] = False
+    """Whether nothing can change while this transaction lasts."""
+
+    _twins: dict[tuple[int, int, str], dict[int, list[int]] | None] | None = None
 
     async def nodes(self, keys: Sequence[str], *, scope: Scope) -> dict[str, int]:
         """See `ricordo.ports.Walking`."""
@@ -63,6 +72,9 @@ class WalkReading(Session):
         here, there = self._number(scope), self._number(other)
         if NOWHERE in (here, there):
             return []
+        shared = self._shared(here, there, as_list(apart))
+        if shared is not None:
+            return [(node, twin) for node in sorted(set(nodes)) for twin in shared.get(node, ())]
         return self._rows(
             "select distinct n.entity_row, o.entity_row from json_each(?) f "
             "cross join names n on n.entity_row = f.value and n.scope_id = ? "
@@ -90,6 +102,41 @@ class WalkReading(Session):
             row: (source, type_, target, tuple(evidence.split("\0")))
             for row, source, type_, target, evidence in found
         }
+
+    def _shared(self, here: int, there: int, apart: str) -> dict[int, list[int]] | None:
+        """All twins of two scopes, where one has so few names that reading them once is less than
+        looking up everything that a walk meets; None where neither has.
+        """
+        if not self.still:
+            return None
+        if self._twins is None:
+            self._twins = {}
+        key = (here, there, apart)
+        if key not in self._twins:
+            self._twins[key] = self._all_twins(*key)
+        return self._twins[key]
+
+    def _all_twins(self, here: int, there: int, apart: str) -> dict[int, list[int]] | None:
+        few = next((scope for scope in (here, there) if self._has_few_names(scope)), None)
+        if few is None:
+            return None
+        found: dict[int, list[int]] = {}
+        for node, twin in self._rows(
+            "select distinct {}.entity_row, {}.entity_row from names n cross join names o "
+            "on o.scope_id = ? and o.key = n.key where n.scope_id = ? "
+            "and n.key not in (select value from json_each(?)) order by 1, 2".format(
+                *("no" if few == here else "on")
+            ),
+            there if few == here else here,
+            few,
+            apart,
+        ):
+            found.setdefault(node, []).append(twin)
+        return found
+
+    def _has_few_names(self, scope: int) -> bool:
+        sql = "select count(*) from (select 1 from names where scope_id = ? limit ?)"
+        return self._row(sql, scope, _FEW + 1)[0] <= _FEW
 
 
 def _numbers(values: Iterable[int]) -> str:
