@@ -1,10 +1,10 @@
 """The graph of a scope as a walk reads it: row numbers, one covering index per direction."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from ricordo.adapters.sqlite.session import NOWHERE, Session, as_list
+from ricordo.adapters.sqlite.session import NOWHERE, Session, as_list, as_numbers
 from ricordo.adapters.sqlite.times import micros
 from ricordo.model import Scope
 from ricordo.ports import Link
@@ -52,7 +52,7 @@ class WalkReading(Session):
     ) -> list[Link]:
         """See `ricordo.ports.Walking`."""
         values = {
-            "nodes": _numbers(nodes),
+            "nodes": as_numbers(nodes),
             "scope": self._number(scope),
             "at": micros(at),
             "limit": limit + 1,
@@ -80,7 +80,7 @@ class WalkReading(Session):
             "cross join names n on n.entity_row = f.value and n.scope_id = ? "
             "cross join names o on o.scope_id = ? and o.key = n.key "
             "where n.key not in (select value from json_each(?)) order by 1, 2",
-            _numbers(nodes),
+            as_numbers(nodes),
             here,
             there,
             as_list(apart),
@@ -95,7 +95,7 @@ class WalkReading(Session):
             "cross join relations r on r.row = f.value and r.scope_id = ? "
             "cross join entities s on s.row = r.source_row "
             "cross join entities t on t.row = r.target_row",
-            _numbers(relations),
+            as_numbers(relations),
             self._number(scope),
         )
         return {
@@ -137,8 +137,3 @@ class WalkReading(Session):
     def _has_few_names(self, scope: int) -> bool:
         sql = "select count(*) from (select 1 from names where scope_id = ? limit ?)"
         return self._row(sql, scope, _FEW + 1)[0] <= _FEW
-
-
-def _numbers(values: Iterable[int]) -> str:
-    """Numbers as one parameter, for `json_each`."""
-    return f"[{','.join(map(str, values))}]"
