@@ -32,6 +32,10 @@ from ricordo.ports import Reading, Walk
 
 T = TypeVar("T")
 
+_Wanted = dict[tuple[Scope, str], None]
+
+_NOTHING: tuple[list[Memory], list[str]] = ([], [])
+
 LONGEST_QUESTION = 4_000
 """Characters of a question that are used: its end, for what is asked stands last."""
 
@@ -104,42 +108,50 @@ class Recaller:
             return Recollection(took_ms=_since(started))
         run = _Run(ask, self._services.bounds, started=started)
         at = ask.as_of or self._services.clock()
-        partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
-        named = self._named(question, scopes)
-        hits, near = await asyncio.gather(
-            self._found(run, question, partitions, at),
-            self._walked(run, named, scopes, at),
+        # It takes longest by far: all that needs no vector is done beside it.
+        vector = asyncio.create_task(self._vector(run, question))
+        try:
+            partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
+            named = self._named(question, scopes)
+            hits, near = await asyncio.gather(
+                self._found(run, question, vector, partitions, at),
+                self._walked(run, named, scopes, at),
+            )
+        finally:
+            vector.add_done_callback(_seen)
+            vector.cancel()
+        wanted = _wanted(hits, near.paths)
+        (memories, names), alike = await asyncio.gather(
+            run.within("ledger", self._read(run, hits, wanted), otherwise=_NOTHING, last=True),
+            self._alike(run, wanted, partitions),
         )
-        seeds = await self._seeds(run, hits, known=named)
+        skip = {*named, SELF}
+        seeds = tuple(name for name in dict.fromkeys(names) if name not in skip)
         far = await self._walked(run, seeds, scopes, at)
+        more = {key: None for key in _wanted(Hits(), far.paths) if key not in wanted}
+        if more:
+            (added, _), alike = await asyncio.gather(
+                run.within("ledger", self._read(run, Hits(), more), otherwise=_NOTHING, last=True),
+                self._alike(run, wanted | more, partitions),
+            )
+            memories = [*memories, *added]
         walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
-        memories = await run.within(
-            "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
-        )
         usable = {m.id: m for m in memories if self._usable(m, ask, at)}
         walked = tuple(path for path in walked if _supported(path, usable))
         recalled = ranking.rank(question, hits, walked, usable)
-        return await self._finish(run, recalled, walked, partitions, hits, started)
+        return self._finish(run, recalled, walked, alike, hits, started)
 
-    async def _finish(
+    def _finish(
         self,
         run: "_Run",
         recalled: Sequence[ranking.Recalled],
         walked: Sequence[Path],
-        partitions: Sequence[Partition],
+        alike: Mapping[tuple[str, str], float],
         hits: Hits,
         started: float,
     ) -> Recollection:
         ask = run.ask
         head = recalled[: run.limit * 2 + 10]
-        ids = [item.memory.id for item in head]
-        alike: Mapping[tuple[str, str], float] = {}
-        if len(ids) > 1 and "meaning" not in run.degraded:
-            alike = await run.within(
-                "meaning",
-                self._services.index.similarity(ids, partitions=partitions),
-                otherwise=alike,
-            )
         distinct = _distinct(head, alike, limit=run.limit)
         items, left_out = ranking.fit(distinct, tokens=run.tokens)
         given = {item.memory.id for item in items}
@@ -185,23 +197,31 @@ class Recaller:
             return (SELF, *names)
         return names
 
-    async def _found(
-        self, run: "_Run", question: str, partitions: Sequence[Partition], at: datetime
-    ) -> Hits:
-        vector = await run.within(
+    async def _vector(self, run: "_Run", question: str) -> bytes | None:
+        return await run.within(
             "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
         )
+
+    async def _found(
+        self,
+        run: "_Run",
+        question: str,
+        vector: "asyncio.Task[bytes | None]",
+        partitions: Sequence[Partition],
+        at: datetime,
+    ) -> Hits:
         words = self._services.analyzer.words(question)
-        sought = Sought(
-            vector=vector, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
-        )
-        return await run.within(
-            "words" if vector is None else "meaning",
+        sought = Sought(vector=None, words=words, weights=ranking.WEIGHTS, dates=dates_in(question))
+        hits = await run.within(
+            "meaning",
             self._services.index.search(
-                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at
+                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at, coming=vector
             ),
-            otherwise=Hits(),
+            otherwise=None,
         )
+        if hits is None and vector.done() and vector.result() is None:
+            run.degraded.add("words")
+        return hits or Hits()
 
     async def _walked(
         self, run: "_Run", names: Sequence[str], scopes: Sequence[Scope], at: datetime
@@ -216,46 +236,41 @@ class Recaller:
             otherwise=Walk(),
         )
 
-    async def _seeds(self, run: "_Run", hits: Hits, *, known: Sequence[str]) -> tuple[str, ...]:
-        """Names of the entities that the best hits relate, where the question named none."""
-        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT]
+    async def _read(
+        self, run: "_Run", hits: Hits, wanted: "_Wanted"
+    ) -> tuple[list[Memory], list[str]]:
+        """These memories, and the names of the entities that the best hits relate."""
+        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT] if run.hops else []
         top = ranking.best(best)[:SEEDS]
-        if not top or not run.hops:
-            return ()
+        by_scope: dict[Scope, list[str]] = {}
+        for scope, memory_id in wanted:
+            by_scope.setdefault(scope, []).append(memory_id)
 
-        async def look(tx: Reading) -> list[str]:
+        async def look(tx: Reading) -> tuple[list[Memory], list[str]]:
+            memories: list[Memory] = []
+            for scope, ids in by_scope.items():
+                memories += await tx.memories(ids, scope=scope)
             names: list[str] = []
             for hit in top:
                 scope = hit.partition.scope
                 for relation in await tx.relations_of([hit.memory_id], scope=scope):
                     names += [relation.source_name, relation.target_name]
-            return names
+            return memories, names
 
-        scopes = list(dict.fromkeys(hit.partition.scope for hit in top))
-        names = await run.within(
-            "graph", self._services.ledger.read(look, scopes=scopes), otherwise=list[str]()
+        if not by_scope:
+            return [], []
+        return await self._services.ledger.read(look, scopes=tuple(by_scope))
+
+    async def _alike(
+        self, run: "_Run", wanted: "_Wanted", partitions: Sequence[Partition]
+    ) -> Mapping[tuple[str, str], float]:
+        """How alike these memories are; nothing is, where meaning was missing."""
+        ids = [memory_id for _, memory_id in wanted]
+        if len(ids) < 2 or "meaning" in run.degraded:
+            return {}
+        return await run.within(
+            "meaning", self._services.index.similarity(ids, partitions=partitions), otherwise={}
         )
-        skip = {*known, SELF}
-        return tuple(name for name in dict.fromkeys(names) if name not in skip)
-
-    async def _memories(
-        self, hits: Hits, walked: Sequence[Path], scopes: Sequence[Scope]
-    ) -> list[Memory]:
-        wanted: dict[Scope, dict[str, None]] = {scope: {} for scope in scopes}
-        for hit in hits.hits:
-            wanted[hit.partition.scope][hit.memory_id] = None
-        for step in dict.fromkeys(step for path in walked for step in path.steps):
-            wanted[step.scope].update(dict.fromkeys(step.evidence))
-
-        async def look(tx: Reading) -> list[Memory]:
-            return [
-                memory
-                for scope, ids in wanted.items()
-                if ids
-                for memory in await tx.memories(list(ids), scope=scope)
-            ]
-
-        return await self._services.ledger.read(look, scopes=scopes)
 
     def _usable(self, memory: Memory, ask: Ask, at: datetime) -> bool:
         seen = access.may_see(
@@ -306,6 +321,20 @@ class _Run:
         except (TimeoutError, Unavailable):
             self.degraded.add(arm)
             return otherwise
+
+
+def _wanted(hits: Hits, walked: Sequence[Path]) -> "_Wanted":
+    """The memories that were found, and those that tell of a step that was walked, each once."""
+    wanted: _Wanted = {(hit.partition.scope, hit.memory_id): None for hit in hits.hits}
+    for step in dict.fromkeys(step for path in walked for step in path.steps):
+        wanted.update(dict.fromkeys((step.scope, one) for one in step.evidence))
+    return wanted
+
+
+def _seen(task: "asyncio.Task[bytes | None]") -> None:
+    # When the recall ended without it, nobody is left to read how it ended.
+    if not task.cancelled():
+        task.exception()
 
 
 def _distinct(

@@ -124,6 +124,37 @@ class VectorIndexSuite(Sealed):
             hits = await bench.index.search(sought, partitions=asked, limit=5, at=NOON)
             assert hits == Hits()
 
+    async def test_a_vector_may_come_later(self, bench: IndexBench) -> None:
+        """Search: answers are the same as if it had been there; without one, words alone find."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{number}", number) for number in range(9)))
+        vector, words = _doc("q", 3).indexed().vector, ((1,), (3, 4))
+
+        async def coming(later: bytes | None) -> bytes | None:
+            await asyncio.sleep(0)
+            return later
+
+        for later in (vector, None):
+            at_once = await bench.index.search(
+                Sought(vector=later, words=words), partitions=[FACTS], limit=4, at=NOON
+            )
+            late = await bench.index.search(
+                Sought(vector=None, words=words),
+                partitions=[FACTS],
+                limit=4,
+                at=NOON,
+                coming=asyncio.ensure_future(coming(later)),
+            )
+            assert late == at_once
+            assert late.hits
+        with pytest.raises(SpaceMismatch):
+            await bench.index.search(
+                Sought(vector=None),
+                partitions=[FACTS],
+                limit=4,
+                at=NOON,
+                coming=asyncio.ensure_future(coming(b"\0" * 4)),
+            )
+
     async def test_only_asked_partitions_count(self, bench: IndexBench) -> None:
         """1: other partitions, even of the same person, are neither returned nor counted."""
         await put(bench.ledger, FACTS, _doc("m_1", 1), _doc("m_2", 2))
