@@ -80,7 +80,11 @@ stable:
   `author`, `at`, `message_ids`, `quote`;
 - `remember`, `document`, `review approve`: the memory with `created`, `relations` and `refusals`;
 - `recall`: `items`, each a memory with `score`, `signals` and `path`; `cursor`, `paths`,
-  `degraded`, `visible`, `left_out`, `took_ms`;
+  `degraded` with `faults` (`late`, or the error's name), `visible`, `left_out`, `took_ms`, `stages`
+  (milliseconds; some run side by side), `nearly`; with `--explain` also `weights`;
+- `nearly`: memories that were found and not given, each with `score`, `signals`, `cut` (`limit`,
+  `tokens`, `duplicate`, `expired`, `superseded`, `not valid`, `not approved`) and `of`, the id of
+  the one that says the same;
 - `explore`: `items`, each a walk with `start`, `end` and `steps`; `cursor`, `capped`;
 - a step: `source`, `relation`, `target`, `forward`, `scope`, `evidence`;
 - `list`, `review list`: `items` and `cursor`, to be given to `--after`; null at the end;

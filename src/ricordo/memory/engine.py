@@ -86,6 +86,7 @@ class Ricordo:
         organization: bool = True,
         namespaces: Sequence[str | None] | None = None,
         explain: bool = True,
+        nearly: int = 0,
     ) -> Recollection:
         """Find what helps with a question, in every memory that the principal may see.
 
@@ -104,6 +105,7 @@ class Ricordo:
             organization=organization,
             namespaces=None if namespaces is None else tuple(namespaces),
             explain=explain,
+            nearly=nearly,
         )
         return await self._recaller.recall(ask)
 

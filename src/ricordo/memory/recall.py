@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -12,28 +13,34 @@ from ricordo.errors import Invalid, Unavailable
 from ricordo.memory import ranking
 from ricordo.memory.asking import entity_names, names_the_asker
 from ricordo.memory.dates import dates_in
+from ricordo.memory.measuring import Doing, Measures
+from ricordo.memory.nearly import nearly, why_not
 from ricordo.memory.services import Bounds, Services
 from ricordo.model import (
     SELF,
+    Cut,
     Hits,
     Kind,
     Memory,
+    Missed,
     Partition,
     Path,
     Principal,
     Recollection,
     Scope,
     Sought,
-    Status,
     UserScope,
     clean_text,
 )
-from ricordo.ports import Reading, Walk
+from ricordo.ports import Act, Count, Fact, Reading, Walk
 
 T = TypeVar("T")
 
 LONGEST_QUESTION = 4_000
-"""Characters of a question that are used: its end, for what is asked stands last."""
+"""Characters of a question that are used: most of them from its end, where people ask."""
+
+BEGINNING = 1_000
+"""Characters that are used of the beginning of a longer one."""
 
 ARMS_SHARE = 0.85
 """Part of the deadline by which every arm must have answered."""
@@ -56,6 +63,8 @@ class Ask:
         user, organization: which memory to ask.
         namespaces: only these of the organization; None is all that are granted.
         explain: with each memory its signals and the walk that led to it.
+        nearly: so many of those that nearly made it, each with its reason; 0 costs nothing.
+        noted: False for a trial, which is not counted as a recall.
     """
 
     question: str
@@ -70,6 +79,8 @@ class Ask:
     organization: bool = True
     namespaces: tuple[str | None, ...] | None = None
     explain: bool = True
+    nearly: int = 0
+    noted: bool = True
 
     def __post_init__(self) -> None:
         if self.limit is not None and not 1 <= self.limit <= 1_000:
@@ -80,6 +91,8 @@ class Ask:
             raise Invalid(f"deadline is {self.deadline} s; it must be positive")
         if self.hops is not None and not 0 <= self.hops <= 8:
             raise Invalid(f"hops is {self.hops}; a walk takes 0 to 8")
+        if not 0 <= self.nearly <= 100:
+            raise Invalid(f"nearly is {self.nearly}; it lies between 0 and 100")
         if self.as_of is not None and self.as_of.tzinfo is None:
             raise Invalid("as_of needs a time zone")
 
@@ -97,29 +110,49 @@ class Recaller:
             Denied: a namespace that is not granted.
             SpaceMismatch: memories were indexed with another model; reindex them.
         """
+        measures = self._services.measures
+        with measures.act(Act.RECALL) as doing:
+            found = await self._recalled(ask)
+            for arm in found.degraded:
+                measures.add(Count.DEGRADED, by=arm)
+            doing.tell(Fact.DEGRADED, found.degraded)
+            doing.tell(Fact.VISIBLE, found.visible)
+            doing.tell(Fact.FOUND, len(found.items))
+            doing.tell(Fact.LEFT_OUT, found.left_out)
+        return found
+
+    async def _recalled(self, ask: Ask) -> Recollection:
         started = time.perf_counter()
-        question = clean_text(ask.question[-LONGEST_QUESTION:]).strip()
+        question = _clamped(ask.question)
         scopes = self._scopes(ask)
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
-        run = _Run(ask, self._services.bounds, started=started)
+        run = _Run(ask, self._services.bounds, self._services.measures, started=started)
         at = ask.as_of or self._services.clock()
         partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
+        run.passed("partitions")
         named = self._named(question, scopes)
         hits, near = await asyncio.gather(
             self._found(run, question, partitions, at),
             self._walked(run, named, scopes, at),
         )
+        run.passed("arms")
         seeds = await self._seeds(run, hits, known=named)
         far = await self._walked(run, seeds, scopes, at)
         walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
+        run.passed("walk_on")
         memories = await run.within(
             "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
         )
-        usable = {m.id: m for m in memories if self._usable(m, ask, at)}
+        run.passed("fetch")
+        past = ask.as_of is not None
+        usable = {
+            m.id: m for m in memories if self._sees(m, ask) and why_not(m, at=at, past=past) is None
+        }
         walked = tuple(path for path in walked if _supported(path, usable))
         recalled = ranking.rank(question, hits, walked, usable)
-        return await self._finish(run, recalled, walked, partitions, hits, started)
+        run.passed("rank")
+        return await self._finish(run, recalled, walked, partitions, hits)
 
     async def _finish(
         self,
@@ -128,7 +161,6 @@ class Recaller:
         walked: Sequence[Path],
         partitions: Sequence[Partition],
         hits: Hits,
-        started: float,
     ) -> Recollection:
         ask = run.ask
         head = recalled[: run.limit * 2 + 10]
@@ -144,19 +176,63 @@ class Recaller:
         items, left_out = ranking.fit(distinct, tokens=run.tokens)
         given = {item.memory.id for item in items}
         kept = tuple(path for path in walked if given.issuperset(path.steps[-1].evidence[:1]))
-        self._services.journal.note(
-            [item.memory for item in items], agent=ask.agent, at=self._services.clock()
-        )
+        missed: tuple[Missed, ...] = ()
+        if ask.nearly:
+            missed = nearly(
+                recalled,
+                given=items,
+                distinct=distinct,
+                alike=alike,
+                withheld=await self._withheld(run, partitions),
+                most=ask.nearly,
+            )
+        if ask.noted:
+            self._services.journal.note(
+                [item.memory for item in items], agent=ask.agent, at=self._services.clock()
+            )
         if not ask.explain:
             items = tuple(replace(item, signals={}, path=None) for item in items)
+        run.passed("choose")
         return Recollection(
             items=items,
             paths=kept,
             degraded=tuple(sorted(run.degraded)),
             visible=hits.visible,
-            took_ms=_since(started),
+            took_ms=_since(run.started),
             left_out=left_out,
+            nearly=missed,
+            stages=run.stages,
+            faults=dict(sorted(run.degraded.items())),
         )
+
+    async def _withheld(
+        self, run: "_Run", partitions: Sequence[Partition]
+    ) -> list[tuple[ranking.Recalled, Cut]]:
+        """What would have been found at another time, as if it were valid; none when it is late.
+
+        What is not visible is not among it: it lies in other partitions.
+        """
+        ask, sought = run.ask, run.sought
+        at = ask.as_of or self._services.clock()
+        scopes = list(dict.fromkeys(partition.scope for partition in partitions))
+        if sought is None:
+            return []
+
+        async def look() -> tuple[Hits, list[Memory]]:
+            hits = await self._services.index.search(
+                sought, partitions=partitions, limit=max(50, run.limit * 3), at=None
+            )
+            return hits, await self._memories(hits, (), scopes)
+
+        try:
+            async with asyncio.timeout(run.left):
+                hits, memories = await look()
+        except (TimeoutError, Unavailable):
+            return []
+        cuts = {m.id: why_not(m, at=at, past=ask.as_of is not None) for m in memories}
+        others = {m.id: m for m in memories if cuts[m.id] is not None and self._sees(m, ask)}
+        ranked = ranking.rank(_clamped(ask.question), hits, (), others)
+        return [(item, cut) for item in ranked if (cut := cuts[item.memory.id]) is not None]
 
     def _scopes(self, ask: Ask) -> tuple[Scope, ...]:
         own: tuple[Scope, ...] = (access.user_scope(ask.principal),) if ask.user else ()
@@ -188,33 +264,43 @@ class Recaller:
     async def _found(
         self, run: "_Run", question: str, partitions: Sequence[Partition], at: datetime
     ) -> Hits:
-        vector = await run.within(
-            "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
-        )
+        with run.stage(Act.EMBED):
+            vector = await run.within(
+                "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
+            )
         words = self._services.analyzer.words(question)
         sought = Sought(
             vector=vector, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
         )
-        return await run.within(
-            "words" if vector is None else "meaning",
-            self._services.index.search(
-                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at
-            ),
-            otherwise=Hits(),
-        )
+        run.sought = sought
+        with run.stage(Act.SEARCH) as doing:
+            hits = await run.within(
+                "words" if vector is None else "meaning",
+                self._services.index.search(
+                    sought, partitions=partitions, limit=max(50, run.limit * 3), at=at
+                ),
+                otherwise=Hits(),
+            )
+            doing.tell(Fact.VISIBLE, hits.visible)
+            doing.tell(Fact.FOUND, len(hits.hits))
+        return hits
 
     async def _walked(
         self, run: "_Run", names: Sequence[str], scopes: Sequence[Scope], at: datetime
     ) -> Walk:
         if not names or not run.hops:
             return Walk()
-        return await run.within(
-            "graph",
-            self._services.graph.walk(
-                names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
-            ),
-            otherwise=Walk(),
-        )
+        with run.stage(Act.WALK) as doing:
+            walk = await run.within(
+                "graph",
+                self._services.graph.walk(
+                    names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
+                ),
+                otherwise=Walk(),
+            )
+            doing.tell(Fact.HOPS, run.hops)
+            doing.tell(Fact.FOUND, len(walk.paths))
+        return walk
 
     async def _seeds(self, run: "_Run", hits: Hits, *, known: Sequence[str]) -> tuple[str, ...]:
         """Names of the entities that the best hits relate, where the question named none."""
@@ -257,20 +343,13 @@ class Recaller:
 
         return await self._services.ledger.read(look, scopes=scopes)
 
-    def _usable(self, memory: Memory, ask: Ask, at: datetime) -> bool:
-        seen = access.may_see(
+    def _sees(self, memory: Memory, ask: Ask) -> bool:
+        return access.may_see(
             memory.partition,
             ask.principal,
             agent=ask.agent,
             visibility=self._services.visibility,
         )
-        statuses = {Status.ACTIVE} if ask.as_of is None else {Status.ACTIVE, Status.SUPERSEDED}
-        # For now what is stated counts, not when it was noted: clocks differ, and are set back.
-        since = memory.valid_from if ask.as_of is None else _since_when(memory)
-        begun = since is None or since <= at
-        valid = begun and (memory.valid_until is None or at < memory.valid_until)
-        fresh = memory.pinned or memory.expires_at is None or at < memory.expires_at
-        return seen and memory.status in statuses and valid and fresh
 
 
 class _Run:
@@ -279,15 +358,38 @@ class _Run:
     The arms end a little early, so that what they found can still be fetched in time.
     """
 
-    def __init__(self, ask: Ask, bounds: Bounds, *, started: float) -> None:
+    def __init__(self, ask: Ask, bounds: Bounds, measures: Measures, *, started: float) -> None:
         self.ask = ask
+        self.started = started
+        self.stages: dict[str, float] = {}
+        self.sought: Sought | None = None
+        self._measures = measures
+        self._passed = started
         self.limit = bounds.limit if ask.limit is None else ask.limit
         self.tokens = bounds.tokens if ask.tokens is None else ask.tokens
         self.hops = bounds.hops if ask.hops is None else ask.hops
-        self.degraded: set[str] = set()
+        self.degraded: dict[str, str] = {}
         deadline = bounds.deadline if ask.deadline is None else ask.deadline
         self._end = started + deadline
         self._arms_end = started + deadline * ARMS_SHARE
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self._end - time.perf_counter()
+
+    def passed(self, stage: str) -> None:
+        """Note how long it is since the stage before."""
+        now = time.perf_counter()
+        self.stages[stage] = (now - self._passed) * 1_000
+        self._passed = now
+
+    @contextmanager
+    def stage(self, act: Act) -> Generator[Doing]:
+        """A stage that runs beside others, or more than once."""
+        with self._measures.act(act) as doing:
+            yield doing
+        self.stages[act.value] = self.stages.get(act.value, 0.0) + doing.seconds * 1_000
 
     async def within(
         self,
@@ -303,8 +405,9 @@ class _Run:
         try:
             async with asyncio.timeout((end - time.perf_counter()) * share):
                 return await awaitable
-        except (TimeoutError, Unavailable):
-            self.degraded.add(arm)
+        except (TimeoutError, Unavailable) as error:
+            late = isinstance(error, TimeoutError)
+            self.degraded.setdefault(arm, "late" if late else type(error).__name__)
             return otherwise
 
 
@@ -333,11 +436,12 @@ def _supported(path: Path, usable: Mapping[str, Memory]) -> bool:
     return all(any(one in usable for one in step.evidence) for step in path.steps)
 
 
-def _since_when(memory: Memory) -> datetime:
-    """From when a memory is known to be true: as stated, or else since it was first said."""
-    if memory.valid_from is not None:
-        return memory.valid_from
-    return min((memory.recorded_at, *(origin.at for origin in memory.origins)))
+def _clamped(question: str) -> str:
+    """What is used of a question: all of it, or else its beginning and most of its end."""
+    if len(question) > LONGEST_QUESTION:
+        rest = LONGEST_QUESTION - BEGINNING
+        question = f"{question[:BEGINNING]}\n{question[-rest:]}"
+    return clean_text(question).strip()
 
 
 def _since(started: float) -> float:

@@ -25,10 +25,12 @@ from ricordo.model.ids import (
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
 from ricordo.model.recall import (
+    Cut,
     Dates,
     Hit,
     Hits,
     Indexed,
+    Missed,
     Recalled,
     Recollection,
     Sought,
@@ -65,6 +67,7 @@ __all__ = [
     "SELF",
     "Backlog",
     "Batch",
+    "Cut",
     "Dates",
     "DeadLetter",
     "Entity",
@@ -77,6 +80,7 @@ __all__ = [
     "Kind",
     "Listing",
     "Memory",
+    "Missed",
     "OrganizationScope",
     "Origin",
     "Page",

@@ -23,9 +23,9 @@ class VectorIndex(Protocol):
     """
 
     async def search(
-        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime
+        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime | None
     ) -> Hits:
-        """The best `limit` by each signal of the memories valid at `at`."""
+        """The best `limit` by each signal of the memories valid at `at`; None is at any time."""
         ...
 
     def drop(self, *, scope: Scope) -> None:

@@ -81,7 +81,8 @@ def test_recall_is_private_to_the_agent_and_joins_the_organization(story: Cli) -
     asked = "how long should examples be"
     mine = story("recall", "--user", "alice", "--agent", "coder", asked, "--json").json
     assert mine.keys() == {
-        "items", "cursor", "paths", "degraded", "visible", "left_out", "took_ms",
+        "items", "cursor", "paths", "degraded", "faults", "visible", "left_out", "took_ms",
+        "stages", "nearly",
     }  # fmt: skip
     assert mine["items"][0].keys() == MEMORY | {"score", "signals", "path"}
     assert mine["items"][0]["text"] == "Prefers concise examples"
@@ -115,6 +116,23 @@ def test_recall_explains_itself(story: Cli) -> None:
     assert "from said outright by coder at " in ended.out
     assert "walk   user –works_on→ Project Falcon –uses°→ microservices" in ended.out
     assert "visible memories" in ended.out
+
+
+def test_recall_explains_what_nearly_made_it(story: Cli) -> None:
+    ask = ("recall", "--user", "alice", "What does Project Falcon use?", "--limit", "1")
+    shown = story(*ask, "--explain").out
+    assert "nearly " in shown
+    assert "not given: others scored higher" in shown
+    assert " × 0.85)" in shown, "the weight of words"
+    assert "\nms     partitions " in shown
+    told = story(*ask, "--explain", "--json").json
+    assert {item["cut"] for item in told["nearly"]} == {"limit"}
+    assert told["weights"]["words"] == 0.85
+    assert {"embed", "search", "walk"} <= told["stages"].keys()
+    bare = story(*ask, "--json").json
+    assert bare["nearly"] == []
+    assert "weights" not in bare
+    assert ids(bare["items"]) == ids(told["items"])
 
 
 def test_nothing_found_is_said_and_is_no_error(cli: Cli) -> None:

@@ -61,7 +61,7 @@ class LocalIndex:
         return self._shelves.nbytes
 
     async def search(
-        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime
+        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime | None
     ) -> Hits:
         """See `ricordo.ports.VectorIndex`. Nothing is found for a limit below 1.
 

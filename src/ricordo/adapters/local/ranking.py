@@ -21,7 +21,7 @@ _NOTHING_NEAR = Near(
 
 
 def search(
-    shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, limit: int, at: datetime
+    shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, limit: int, at: datetime | None
 ) -> Hits:
     """The best `limit` by each signal, and by all together, of the rows valid at an instant.
 
