@@ -6,9 +6,11 @@ from datetime import datetime
 
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
-from ricordo.memory.recall import Ask, Recaller
+from ricordo.memory.recall import Recaller
+from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
 from ricordo.memory.user import UserMemory
+from ricordo.memory.watching import watch
 from ricordo.model import Principal, Recollection
 from ricordo.ports import EventBus, Extractor, Ledger
 
@@ -114,3 +116,5 @@ class Ricordo:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.intake.run(), name="ricordo-intake")
             group.create_task(self._services.journal.run(), name="ricordo-journal")
+            if self._services.measures.telemetry is not None:
+                group.create_task(watch(self._services), name="ricordo-watch")

@@ -119,7 +119,7 @@ class Doing:
 
 
 class Measures:
-    """Times acts and adds up counts; costs about a microsecond an act when nobody listens.
+    """Times acts and adds up counts; costs a few microseconds an act when nobody listens.
 
     Args:
         telemetry: is told as well.
