@@ -9,6 +9,7 @@ from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
 from ricordo.memory.recall import Recaller
 from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
+from ricordo.memory.stats import Stats, stats
 from ricordo.memory.user import UserMemory
 from ricordo.memory.watching import watch
 from ricordo.model import Principal, Recollection
@@ -110,6 +111,10 @@ class Ricordo:
             nearly=nearly,
         )
         return await self._recaller.recall(ask)
+
+    async def stats(self) -> Stats:
+        """Count the whole file, and how long this process took: an operator's view, without ids."""
+        return await stats(self._services)
 
     async def run(self) -> None:
         """Do the work that goes on in the background, until cancelled: learning and counting."""

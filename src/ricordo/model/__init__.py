@@ -1,5 +1,6 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
+from ricordo.model.census import Cell, Census, Storage
 from ricordo.model.graph import (
     SELF,
     Entity,
@@ -67,6 +68,8 @@ __all__ = [
     "SELF",
     "Backlog",
     "Batch",
+    "Cell",
+    "Census",
     "Cut",
     "Dates",
     "DeadLetter",
@@ -106,6 +109,7 @@ __all__ = [
     "Speaker",
     "Status",
     "Step",
+    "Storage",
     "Turn",
     "UserScope",
     "Weights",

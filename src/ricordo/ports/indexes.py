@@ -28,6 +28,11 @@ class VectorIndex(Protocol):
         """The best `limit` by each signal of the memories valid at `at`; None is at any time."""
         ...
 
+    @property
+    def memory_used(self) -> int:
+        """Bytes held in memory, about."""
+        ...
+
     def drop(self, *, scope: Scope) -> None:
         """Let go at once of everything held in memory of a scope; it is loaded anew when asked."""
         ...

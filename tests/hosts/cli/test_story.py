@@ -273,15 +273,40 @@ def test_erase_prints_a_receipt(story: Cli) -> None:
 def test_stats_count_one_scope_or_the_file(story: Cli) -> None:
     mine = story("stats", "--user", "alice", "--json").json
     assert mine["counts"]["memories"] == 2
-    assert mine["backlog"] == {"waiting": 0, "leased": 0, "parked": 0, "oldest": None} | {
-        "waiting": mine["backlog"]["waiting"], "oldest": mine["backlog"]["oldest"],
+    assert mine["backlog"].keys() == {
+        "waiting", "leased", "parked", "oldest", "oldest_leased", "oldest_parked",
     }  # fmt: skip
+    assert (mine["backlog"]["leased"], mine["backlog"]["parked"]) == (0, 0)
+    assert mine["memories"] == [
+        {"of": "user", "kind": "preference", "status": "active", "count": 1},
+        {"of": "user", "kind": "fact", "status": "active", "count": 1},
+    ]
+    assert mine["partitions"] == {"count": 2, "largest": 1}
+    assert "bytes" not in mine, "the file's size tells of others"
     platform = story("stats", "--namespace", "platform", "--json").json
     assert platform["counts"]["memories"] == 2
     whole = story("stats", "--everything", "--json").json
     assert whole["scope"] is None
     assert whole["counts"]["memories"] == 4
+    assert whole["bytes"]["file"] > whole["bytes"]["free"] >= 0
+    assert "alice" not in str(whole), "numbers only"
     assert "memories\t2" in story("stats", "--user", "alice").out
+
+
+def test_stats_probe_how_long_a_recall_takes(story: Cli) -> None:
+    told = story("stats", "--user", "alice", "--agent", "coder", "--probe", "5", "--json").json[
+        "probe"
+    ]
+    assert (told["recalls"], told["degraded"]) == (5, 0)
+    assert told["visible"] == 4
+    assert {"total", "embed", "search", "walk"} <= told["ms"].keys()
+    total = told["ms"]["total"]
+    assert 0 < total["p50"] <= total["p95"] <= total["max"]
+    listed = story("list", "--user", "alice", "--json").json["items"]
+    assert all(item["recalls"] == 0 for item in listed), "a probe is no recall"
+    assert "5 recalls among 3 memories" in story("stats", "--user", "alice", "--probe", "5").out
+    for many in ("0", "1001"):
+        assert story("stats", "--user", "alice", "--probe", many).code == 2
 
 
 def test_review_lists_approves_and_rejects(cli: Cli) -> None:
