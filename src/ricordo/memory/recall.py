@@ -10,7 +10,7 @@ from typing import TypeVar
 from ricordo import access
 from ricordo.errors import Unavailable
 from ricordo.memory import ranking
-from ricordo.memory.asking import entity_names, names_the_asker
+from ricordo.memory.asking import clamped, entity_names, names_the_asker, telling
 from ricordo.memory.dates import dates_in
 from ricordo.memory.nearly import nearly, why_not
 from ricordo.memory.run import Ask, Run
@@ -28,17 +28,10 @@ from ricordo.model import (
     Scope,
     Sought,
     UserScope,
-    clean_text,
 )
 from ricordo.ports import Act, Count, Fact, Reading, Walk
 
 T = TypeVar("T")
-
-LONGEST_QUESTION = 4_000
-"""Characters of a question that are used: most of them from its end, where people ask."""
-
-BEGINNING = 1_000
-"""Characters that are used of the beginning of a longer one."""
 
 SEEDS = 3
 """Best hits whose entities a walk starts from, besides those that the question names."""
@@ -70,7 +63,7 @@ class Recaller:
 
     async def _recalled(self, ask: Ask) -> Recollection:
         started = time.perf_counter()
-        question = _clamped(ask.question)
+        question = clamped(ask.question)
         scopes = self._scopes(ask)
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
@@ -178,7 +171,7 @@ class Recaller:
             return []
         cuts = {m.id: why_not(m, at=at, past=ask.as_of is not None) for m in memories}
         others = {m.id: m for m in memories if cuts[m.id] is not None and self._sees(m, ask)}
-        ranked = ranking.rank(_clamped(ask.question), hits, (), others)
+        ranked = ranking.rank(clamped(ask.question), hits, (), others)
         return [(item, cut) for item in ranked if (cut := cuts[item.memory.id]) is not None]
 
     def _scopes(self, ask: Ask) -> tuple[Scope, ...]:
@@ -215,7 +208,7 @@ class Recaller:
             vector = await run.within(
                 "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
             )
-        words = self._services.analyzer.words(question)
+        words = telling(self._services.analyzer.words(question))
         sought = Sought(
             vector=vector, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
         )
@@ -322,14 +315,6 @@ def _through_self(path: Path) -> bool:
 def _supported(path: Path, usable: Mapping[str, Memory]) -> bool:
     """Whether every step is told by something that is recalled: not expired, for example."""
     return all(any(one in usable for one in step.evidence) for step in path.steps)
-
-
-def _clamped(question: str) -> str:
-    """What is used of a question: all of it, or else its beginning and most of its end."""
-    if len(question) > LONGEST_QUESTION:
-        rest = LONGEST_QUESTION - BEGINNING
-        question = f"{question[:BEGINNING]}\n{question[-rest:]}"
-    return clean_text(question).strip()
 
 
 def _since(started: float) -> float:

@@ -11,7 +11,7 @@ from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.explaining import NEARLY, path_text, show_recollection
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE, PERSON, PLACE
-from ricordo.hosts.cli.reading import read_name, read_text, read_time
+from ricordo.hosts.cli.reading import read_name, read_question, read_time
 from ricordo.model import Role, Scope, check_id
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ async def recall(
     Only what was remembered through this agent is seen of the user's preferences. A person waits
     up to five seconds for a complete answer; give --deadline for an agent's haste.
     """
-    asked = read_text(question, what="question")
+    asked = read_question(question)
     then = read_time(as_of, option="--as-of")
     names = [check_id(name, what="namespace") for name in namespace or ()]
     if only not in (None, "user", "organization"):
