@@ -3,6 +3,7 @@
 import pytest
 
 from tests.hosts.cli.conftest import Cli, ids
+from tests.promises.test_extremes import QUESTIONS
 
 MEMORY = {
     "id", "text", "kind", "scope", "agent", "status", "source", "origin", "recorded_at",
@@ -340,3 +341,12 @@ def test_an_expiry_is_set_seen_and_taken_back(cli: Cli) -> None:
     assert cli("edit", memory, "--expires", "soon").code == 2
     assert cli("edit", memory, "--expires", "never", "--json").json["expires_at"] is None
     assert cli("recall", "Who has diabetes?", "--json").json["items"] != []
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_every_question_has_an_answer(question: str, story: Cli) -> None:
+    """Of any length and script, on the command line too; a terminal gets no control characters."""
+    given = question.encode("utf-8", "surrogatepass")
+    ended = story("recall", "--user", "alice", "-", "--explain", stdin=given)
+    assert ended.code == 0
+    assert not any(ord(c) < 32 and c not in "\n\t" for c in ended.out)
