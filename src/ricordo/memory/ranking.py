@@ -163,22 +163,31 @@ def without_duplicates(
     Only within one status: what was true once and what is true now are different answers.
     """
     kept: list[Recalled] = []
+    said: set[tuple[str, bool]] = set()
     for item in recalled:
-        if not any(same(item, other, alike) for other in kept):
+        words = (item.memory.digest, item.memory.status is Status.ACTIVE)
+        if words not in said and not any(_alike(item, other, alike) for other in kept):
             kept.append(item)
+            said.add(words)
     return kept
 
 
 def same(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
     """Whether two memories say the same, as far as is known."""
+    if one.memory.digest == other.memory.digest:
+        return (one.memory.status is Status.ACTIVE) == (other.memory.status is Status.ACTIVE)
+    return _alike(one, other, alike)
+
+
+def _alike(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
+    """Whether two of different words mean the same. Cheap questions come first."""
+    pair = (one.memory.id, other.memory.id)
+    if max(alike.get(pair, 0.0), alike.get((pair[1], pair[0]), 0.0)) < DUPLICATE:
+        return False
     if (one.memory.status is Status.ACTIVE) != (other.memory.status is Status.ACTIVE):
         return False
-    if one.memory.digest == other.memory.digest:
-        return True
-    if _NUMBER.findall(one.memory.text) != _NUMBER.findall(other.memory.text):
-        return False  # "room 41" and "room 42" are close in meaning and not the same
-    pair = (one.memory.id, other.memory.id)
-    return max(alike.get(pair, 0.0), alike.get((pair[1], pair[0]), 0.0)) >= DUPLICATE
+    # "room 41" and "room 42" are close in meaning and not the same
+    return _NUMBER.findall(one.memory.text) == _NUMBER.findall(other.memory.text)
 
 
 def fit(recalled: Sequence[Recalled], *, tokens: int) -> tuple[tuple[Recalled, ...], int]:

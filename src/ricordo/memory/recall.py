@@ -33,6 +33,10 @@ from ricordo.ports import Act, Count, Fact, Reading, Walk
 
 T = TypeVar("T")
 
+_Wanted = dict[tuple[Scope, str], None]
+
+_NOTHING: tuple[list[Memory], list[str]] = ([], [])
+
 SEEDS = 3
 """Best hits whose entities a walk starts from, besides those that the question names."""
 
@@ -69,22 +73,38 @@ class Recaller:
             return Recollection(took_ms=_since(started))
         run = Run(ask, self._services.bounds, self._services.measures, started=started)
         at = ask.as_of or self._services.clock()
-        partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
-        run.passed("partitions")
-        named = self._named(question, scopes)
-        hits, near = await asyncio.gather(
-            self._found(run, question, partitions, at),
-            self._walked(run, named, scopes, at),
-        )
+        # It takes longest by far: all that needs no vector is done beside it.
+        vector = asyncio.create_task(self._vector(run, question))
+        try:
+            partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
+            run.passed("partitions")
+            named = self._named(question, scopes)
+            hits, near = await asyncio.gather(
+                self._found(run, question, vector, partitions, at),
+                self._walked(run, named, scopes, at),
+            )
+        finally:
+            vector.add_done_callback(_seen)
+            vector.cancel()
         run.passed("arms")
-        seeds = await self._seeds(run, hits, known=named)
-        far = await self._walked(run, seeds, scopes, at)
-        walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
-        run.passed("walk_on")
-        memories = await run.within(
-            "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
+        wanted = _wanted(hits, near.paths)
+        (memories, names), alike = await asyncio.gather(
+            run.within("ledger", self._read(run, hits, wanted), otherwise=_NOTHING, last=True),
+            self._alike(run, wanted, partitions),
         )
         run.passed("fetch")
+        skip = {*named, SELF}
+        seeds = tuple(name for name in dict.fromkeys(names) if name not in skip)
+        far = await self._walked(run, seeds, scopes, at)
+        more = {key: None for key in _wanted(Hits(), far.paths) if key not in wanted}
+        if more:
+            (added, _), alike = await asyncio.gather(
+                run.within("ledger", self._read(run, Hits(), more), otherwise=_NOTHING, last=True),
+                self._alike(run, wanted | more, partitions),
+            )
+            memories = [*memories, *added]
+        walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
+        run.passed("walk_on")
         past = ask.as_of is not None
         usable = {
             m.id: m for m in memories if self._sees(m, ask) and why_not(m, at=at, past=past) is None
@@ -92,26 +112,20 @@ class Recaller:
         walked = tuple(path for path in walked if _supported(path, usable))
         recalled = ranking.rank(question, hits, walked, usable)
         run.passed("rank")
-        return await self._finish(run, recalled, walked, partitions, hits)
+        withheld = await self._withheld(run, partitions) if ask.nearly else []
+        return self._finish(run, recalled, walked, alike, hits, withheld)
 
-    async def _finish(
+    def _finish(
         self,
         run: Run,
         recalled: Sequence[ranking.Recalled],
         walked: Sequence[Path],
-        partitions: Sequence[Partition],
+        alike: Mapping[tuple[str, str], float],
         hits: Hits,
+        withheld: Sequence[tuple[ranking.Recalled, Cut]],
     ) -> Recollection:
         ask = run.ask
         head = recalled[: run.limit * 2 + 10]
-        ids = [item.memory.id for item in head]
-        alike: Mapping[tuple[str, str], float] = {}
-        if len(ids) > 1 and "meaning" not in run.degraded:
-            alike = await run.within(
-                "meaning",
-                self._services.index.similarity(ids, partitions=partitions),
-                otherwise=alike,
-            )
         distinct = _distinct(head, alike, limit=run.limit)
         items, left_out = ranking.fit(distinct, tokens=run.tokens)
         given = {item.memory.id for item in items}
@@ -123,7 +137,7 @@ class Recaller:
                 given=items,
                 distinct=distinct,
                 alike=alike,
-                withheld=await self._withheld(run, partitions),
+                withheld=withheld,
                 most=ask.nearly,
             )
         if ask.noted:
@@ -154,7 +168,6 @@ class Recaller:
         """
         ask, sought = run.ask, run.sought
         at = ask.as_of or self._services.clock()
-        scopes = list(dict.fromkeys(partition.scope for partition in partitions))
         if sought is None:
             return []
 
@@ -162,7 +175,8 @@ class Recaller:
             hits = await self._services.index.search(
                 sought, partitions=partitions, limit=max(50, run.limit * 3), at=None
             )
-            return hits, await self._memories(hits, (), scopes)
+            memories, _ = await self._read(run, Hits(), _wanted(hits, ()))
+            return hits, memories
 
         try:
             async with asyncio.timeout(run.left):
@@ -201,26 +215,32 @@ class Recaller:
             return (SELF, *names)
         return names
 
-    async def _found(
-        self, run: Run, question: str, partitions: Sequence[Partition], at: datetime
-    ) -> Hits:
+    async def _vector(self, run: Run, question: str) -> bytes | None:
         with run.stage(Act.EMBED):
-            vector = await run.within(
+            return await run.within(
                 "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
             )
+
+    async def _found(
+        self,
+        run: Run,
+        question: str,
+        vector: "asyncio.Task[bytes | None]",
+        partitions: Sequence[Partition],
+        at: datetime,
+    ) -> Hits:
         words = telling(self._services.analyzer.words(question))
-        sought = Sought(
-            vector=vector, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
-        )
-        run.sought = sought
+        sought = Sought(vector=None, words=words, weights=ranking.WEIGHTS, dates=dates_in(question))
         with run.stage(Act.SEARCH) as doing:
-            hits = await run.within(
-                "words" if vector is None else "meaning",
-                self._services.index.search(
-                    sought, partitions=partitions, limit=max(50, run.limit * 3), at=at
-                ),
-                otherwise=Hits(),
+            search = self._services.index.search(
+                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at, coming=vector
             )
+            hits = await run.within("meaning", search, otherwise=None)
+            known = vector.result() if vector.done() else None
+            if hits is None and vector.done() and known is None:
+                run.degraded.setdefault("words", "late")
+            hits = hits or Hits()
+            run.sought = replace(sought, vector=known)
             doing.tell(Fact.VISIBLE, hits.visible)
             doing.tell(Fact.FOUND, len(hits.hits))
         return hits
@@ -242,46 +262,41 @@ class Recaller:
             doing.tell(Fact.FOUND, len(walk.paths))
         return walk
 
-    async def _seeds(self, run: Run, hits: Hits, *, known: Sequence[str]) -> tuple[str, ...]:
-        """Names of the entities that the best hits relate, where the question named none."""
-        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT]
+    async def _read(
+        self, run: Run, hits: Hits, wanted: "_Wanted"
+    ) -> tuple[list[Memory], list[str]]:
+        """These memories, and the names of the entities that the best hits relate."""
+        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT] if run.hops else []
         top = ranking.best(best)[:SEEDS]
-        if not top or not run.hops:
-            return ()
+        by_scope: dict[Scope, list[str]] = {}
+        for scope, memory_id in wanted:
+            by_scope.setdefault(scope, []).append(memory_id)
 
-        async def look(tx: Reading) -> list[str]:
+        async def look(tx: Reading) -> tuple[list[Memory], list[str]]:
+            memories: list[Memory] = []
+            for scope, ids in by_scope.items():
+                memories += await tx.memories(ids, scope=scope)
             names: list[str] = []
             for hit in top:
                 scope = hit.partition.scope
                 for relation in await tx.relations_of([hit.memory_id], scope=scope):
                     names += [relation.source_name, relation.target_name]
-            return names
+            return memories, names
 
-        scopes = list(dict.fromkeys(hit.partition.scope for hit in top))
-        names = await run.within(
-            "graph", self._services.ledger.read(look, scopes=scopes), otherwise=list[str]()
+        if not by_scope:
+            return [], []
+        return await self._services.ledger.read(look, scopes=tuple(by_scope))
+
+    async def _alike(
+        self, run: Run, wanted: "_Wanted", partitions: Sequence[Partition]
+    ) -> Mapping[tuple[str, str], float]:
+        """How alike these memories are; nothing is, where meaning was missing."""
+        ids = [memory_id for _, memory_id in wanted]
+        if len(ids) < 2 or "meaning" in run.degraded:
+            return {}
+        return await run.within(
+            "meaning", self._services.index.similarity(ids, partitions=partitions), otherwise={}
         )
-        skip = {*known, SELF}
-        return tuple(name for name in dict.fromkeys(names) if name not in skip)
-
-    async def _memories(
-        self, hits: Hits, walked: Sequence[Path], scopes: Sequence[Scope]
-    ) -> list[Memory]:
-        wanted: dict[Scope, dict[str, None]] = {scope: {} for scope in scopes}
-        for hit in hits.hits:
-            wanted[hit.partition.scope][hit.memory_id] = None
-        for step in dict.fromkeys(step for path in walked for step in path.steps):
-            wanted[step.scope].update(dict.fromkeys(step.evidence))
-
-        async def look(tx: Reading) -> list[Memory]:
-            return [
-                memory
-                for scope, ids in wanted.items()
-                if ids
-                for memory in await tx.memories(list(ids), scope=scope)
-            ]
-
-        return await self._services.ledger.read(look, scopes=scopes)
 
     def _sees(self, memory: Memory, ask: Ask) -> bool:
         return access.may_see(
@@ -290,6 +305,20 @@ class Recaller:
             agent=ask.agent,
             visibility=self._services.visibility,
         )
+
+
+def _wanted(hits: Hits, walked: Sequence[Path]) -> "_Wanted":
+    """The memories that were found, and those that tell of a step that was walked, each once."""
+    wanted: _Wanted = {(hit.partition.scope, hit.memory_id): None for hit in hits.hits}
+    for step in dict.fromkeys(step for path in walked for step in path.steps):
+        wanted.update(dict.fromkeys((step.scope, one) for one in step.evidence))
+    return wanted
+
+
+def _seen(task: "asyncio.Task[bytes | None]") -> None:
+    # When the recall ended without it, nobody is left to read how it ended.
+    if not task.cancelled():
+        task.exception()
 
 
 def _distinct(

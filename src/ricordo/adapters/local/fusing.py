@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.adapters.local.context import Context
-from ricordo.adapters.local.dating import dated
 from ricordo.adapters.local.meaning import Standing
 from ricordo.adapters.local.sittings import NOBODY
 from ricordo.adapters.local.view import Numbers, View
 from ricordo.adapters.local.wording import Told
-from ricordo.model import Dates, Weights
+from ricordo.model import Weights
 
 Values = NDArray[np.float64]
 
@@ -52,6 +51,7 @@ class Fusion:
 
     Args:
         standing: None for a question without a vector.
+        date: what the dates that the question names count, of every row.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class Fusion:
         *,
         standing: Standing | None,
         weights: Weights,
-        dates: Dates,
+        date: Values,
     ) -> None:
         self._view = view
         self._context = context
         self._told = told
         self._standing = standing
         self._weights = weights
-        self._date = weights.date * dated(view, dates)
+        self._date = date
         rough = np.zeros(view.size) if standing is None else standing.rough
         self._best, self._whose = context.best_of_sitting(rough)
         self._best_words, _ = context.best_of_sitting(told.own)

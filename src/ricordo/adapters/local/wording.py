@@ -50,7 +50,7 @@ def told(view: View, context: Context, words: Sequence[Sequence[int]]) -> Told:
     bm25, own, shared = (np.zeros(view.size) for _ in range(3))
     wanted = {term for word in words for term in word}
     lookups = [loaded.postings.find(wanted) for loaded, _, _ in view.parts()]
-    if not any(lookups):
+    if not view.visible or not any(lookups):
         return Told(bm25=bm25, own=own, shared=shared)
     lengths = view.lengths()
     norms = _norms(view, lengths, b=B)

@@ -27,6 +27,8 @@ S = TypeVar("S", bound=Session)
 class SqliteReading(MemoryReading, IndexReading, GraphReading, WalkReading):
     """See `ricordo.ports.Reading`."""
 
+    still = True
+
 
 class SqliteWriting(MemoryWriting, Merging, WalkReading):
     """See `ricordo.ports.Writing`."""
