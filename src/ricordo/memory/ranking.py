@@ -54,6 +54,29 @@ CONFIDENCE = 0.05
 DUPLICATE = 0.985
 """Cosine from which the lower of two memories is left out as saying the same."""
 
+
+def weights() -> dict[str, float]:
+    """What one unit of each signal counts; two signals have several sorts of units."""
+    return {
+        "meaning": WEIGHTS.meaning,
+        "words": WEIGHTS.words,
+        "nearby.before": WEIGHTS.before,
+        "nearby.earlier": WEIGHTS.earlier,
+        "nearby.after": WEIGHTS.after,
+        "sitting.meaning": WEIGHTS.sitting_meaning,
+        "sitting.words": WEIGHTS.sitting_words,
+        "date": WEIGHTS.date,
+        "speaker": SPEAKER,
+        "length": LENGTH,
+        "question": QUESTION,
+        "time": TIME,
+        "graph": GRAPH,
+        "pinned": PINNED,
+        "importance": IMPORTANCE,
+        "confidence": CONFIDENCE,
+    }
+
+
 _NUMBER = re.compile(r"\d+")
 
 LINE_TOKENS = 16
@@ -143,13 +166,20 @@ def without_duplicates(
     said: set[tuple[str, bool]] = set()
     for item in recalled:
         words = (item.memory.digest, item.memory.status is Status.ACTIVE)
-        if words not in said and not any(_same(item, other, alike) for other in kept):
+        if words not in said and not any(_alike(item, other, alike) for other in kept):
             kept.append(item)
             said.add(words)
     return kept
 
 
-def _same(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
+def same(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
+    """Whether two memories say the same, as far as is known."""
+    if one.memory.digest == other.memory.digest:
+        return (one.memory.status is Status.ACTIVE) == (other.memory.status is Status.ACTIVE)
+    return _alike(one, other, alike)
+
+
+def _alike(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
     """Whether two of different words mean the same. Cheap questions come first."""
     pair = (one.memory.id, other.memory.id)
     if max(alike.get(pair, 0.0), alike.get((pair[1], pair[0]), 0.0)) < DUPLICATE:

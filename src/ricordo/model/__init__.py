@@ -1,5 +1,6 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
+from ricordo.model.census import Cell, Census, Storage
 from ricordo.model.graph import (
     SELF,
     Entity,
@@ -25,10 +26,12 @@ from ricordo.model.ids import (
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
 from ricordo.model.recall import (
+    Cut,
     Dates,
     Hit,
     Hits,
     Indexed,
+    Missed,
     Recalled,
     Recollection,
     Sought,
@@ -65,6 +68,9 @@ __all__ = [
     "SELF",
     "Backlog",
     "Batch",
+    "Cell",
+    "Census",
+    "Cut",
     "Dates",
     "DeadLetter",
     "Entity",
@@ -77,6 +83,7 @@ __all__ = [
     "Kind",
     "Listing",
     "Memory",
+    "Missed",
     "OrganizationScope",
     "Origin",
     "Page",
@@ -102,6 +109,7 @@ __all__ = [
     "Speaker",
     "Status",
     "Step",
+    "Storage",
     "Turn",
     "UserScope",
     "Weights",

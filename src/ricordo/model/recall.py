@@ -1,6 +1,7 @@
 """What recall returns, and how an index answers."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from ricordo.model.graph import Path
 from ricordo.model.memory import Memory
@@ -153,6 +154,41 @@ class Recalled:
     path: Path | None = None
 
 
+class Cut(StrEnum):
+    """Why something that was found is not given."""
+
+    LIMIT = "limit"
+    """Others scored higher, and no more were asked for."""
+    TOKENS = "tokens"
+    """It did not fit into what was left of the token budget."""
+    DUPLICATE = "duplicate"
+    """It says the same as one that is given, or that was ranked before it."""
+    EXPIRED = "expired"
+    """Its time to be recalled is over."""
+    SUPERSEDED = "superseded"
+    """Something newer took its place."""
+    NOT_VALID = "not valid"
+    """It is not true yet, or no more."""
+    NOT_APPROVED = "not approved"
+    """A person has not said yes to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A memory that nearly made it, and what kept it out.
+
+    Args:
+        score, signals: as of what is given.
+        of: id of the memory that says the same, of a duplicate.
+    """
+
+    memory: Memory
+    score: float
+    cut: Cut
+    signals: dict[str, float] = field(default_factory=dict[str, float])
+    of: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
     """Everything that was found for one question.
@@ -164,6 +200,9 @@ class Recollection:
         visible: how many memories could have been found.
         took_ms: time spent, milliseconds.
         left_out: how many found memories did not fit the budget.
+        nearly: what came next and was not given, best first; as many as were asked for.
+        stages: milliseconds by stage; some of them ran side by side.
+        faults: for each of `degraded`, ``"late"`` or the name of the error.
     """
 
     items: tuple[Recalled, ...] = ()
@@ -172,3 +211,6 @@ class Recollection:
     visible: int = 0
     took_ms: float = 0.0
     left_out: int = 0
+    nearly: tuple[Missed, ...] = ()
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    faults: dict[str, str] = field(default_factory=dict[str, str])

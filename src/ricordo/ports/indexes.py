@@ -28,16 +28,22 @@ class VectorIndex(Protocol):
         *,
         partitions: Sequence[Partition],
         limit: int,
-        at: datetime,
+        at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
     ) -> Hits:
         """The best `limit` by each signal of the memories valid at `at`.
 
         Args:
+            at: None is at any time.
             coming: the question's vector while it is still being made, instead of `sought`'s; what
                 needs no vector is done meanwhile. Where it gives None, words alone find. Where
                 nothing is stored it need not be waited for.
         """
+        ...
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes held in memory, about."""
         ...
 
     def drop(self, *, scope: Scope) -> None:

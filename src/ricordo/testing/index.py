@@ -90,7 +90,7 @@ async def remove(ledger: Ledger, partition: Partition, *ids: str) -> None:
 
 
 def assert_as_defined(
-    hits: Hits, docs: Sequence[Doc], sought: Sought, *, limit: int, at: datetime
+    hits: Hits, docs: Sequence[Doc], sought: Sought, *, limit: int, at: datetime | None
 ) -> None:
     """Check an answer against the definition, up to rounding."""
     shown = [doc for doc in docs if doc.shown(at)]
@@ -230,6 +230,7 @@ class VectorIndexSuite(Sealed):
             (NOON - hour, {"m_1", "m_3"}),
             (NOON, {"m_2", "m_3"}),
             (NOON + hour, {"m_2"}),
+            (None, {"m_1", "m_2", "m_3"}),
         ):
             hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=at)
             assert {hit.memory_id for hit in hits.hits} == ids

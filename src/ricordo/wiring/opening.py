@@ -15,13 +15,15 @@ from ricordo.errors import Invalid
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
+from ricordo.memory.measuring import Measures
 from ricordo.memory.screening import review_reasons
 from ricordo.memory.services import Bounds, Policy, Services
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
-from ricordo.ports import Embedder, Extractor
+from ricordo.ports import Embedder, Extractor, Telemetry
 from ricordo.settings import Settings
 from ricordo.wiring.models import make_embedder, make_extractor
+from ricordo.wiring.telling import make_telemetry
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +42,7 @@ async def open_memory(
     settings: Settings | None = None,
     extractor: Extractor | None = None,
     embedder: Embedder | None = None,
+    telemetry: Telemetry | None = None,
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
 ) -> AsyncGenerator[Ricordo]:
@@ -52,10 +55,12 @@ async def open_memory(
         extractor: the model that reads conversations; by default the one of the settings. Without
             any, turns wait until a provider offers its agent's own chat client.
         embedder: the model of meaning; by default the one of the settings. Yours to close.
+        telemetry: is told what is done and how long it takes; by default as the settings say.
         clock: tells the time, with a time zone.
         ids: makes ids; takes their kind, for example ``"m"``.
 
     Raises:
+        ImportError: the settings want telemetry, and `ricordo[otel]` is not installed.
         ForeignFile, WrongSchema, Corrupt: the file is not one of ours, or damaged.
         Unavailable: it cannot be opened or written just now.
     """
@@ -66,7 +71,13 @@ async def open_memory(
         if embedder is None:
             embedder = await make_embedder(settings, stack)
         services, events = await _services(
-            path or settings.database, settings, embedder, clock=clock, ids=ids, stack=stack
+            path or settings.database,
+            settings,
+            embedder,
+            telemetry=make_telemetry(settings) if telemetry is None else telemetry,
+            clock=clock,
+            ids=ids,
+            stack=stack,
         )
         memory = Ricordo(
             services,
@@ -87,6 +98,7 @@ async def _services(
     settings: Settings,
     embedder: Embedder,
     *,
+    telemetry: Telemetry | None,
     clock: Clock,
     ids: Callable[[str], str],
     stack: AsyncExitStack,
@@ -132,6 +144,7 @@ async def _services(
             deadline=settings.recall_deadline,
             hops=settings.recall_hops,
         ),
+        measures=Measures(telemetry),
     )
     return services, events
 

@@ -68,7 +68,7 @@ class LocalIndex:
         *,
         partitions: Sequence[Partition],
         limit: int,
-        at: datetime,
+        at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
     ) -> Hits:
         """See `ricordo.ports.VectorIndex`. Nothing is found for a limit below 1.

@@ -29,7 +29,7 @@ class Search:
     """
 
     def __init__(
-        self, shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, at: datetime
+        self, shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, at: datetime | None
     ) -> None:
         self._sought = sought
         self._view = View(shelves, at=at)
