@@ -54,6 +54,8 @@ class Weights:
             and just after.
         sitting_meaning, sitting_words: the best of what was said in the same sitting.
         date: what was said in a month or year that the question names; as much again on its day.
+        unknown: how many times more a memory's own meaning counts when no memory holds a word of
+            the question; the less, the more of its information is known.
     """
 
     meaning: float = 0.0
@@ -64,6 +66,7 @@ class Weights:
     sitting_meaning: float = 0.0
     sitting_words: float = 0.0
     date: float = 0.0
+    unknown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +130,7 @@ class Hits:
     """Hits, best first by either signal, and the range of each signal over all visible memories.
 
     The range covers exactly what the asker may see, as does `length`, the mean number of words.
+    `emphasis` is by how much `meaning` was multiplied, since words of the question are unknown.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -135,6 +139,7 @@ class Hits:
     cosine_high: float = 0.0
     bm25_high: float = 0.0
     length: float = 0.0
+    emphasis: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,12 @@ _SLACK = 1e-3
 
 _DIGITS = 6
 
+KNOWN = 0.6
+"""Share of a question's information that is enough; where less is known, words prove little.
+
+So it is with a question in another language than the memories, or about something never told.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -52,6 +58,8 @@ class Fusion:
 
     Args:
         standing: None for a question without a vector.
+
+    `emphasis` is how many times more meaning counts, since the question's words are unknown.
     """
 
     def __init__(
@@ -70,6 +78,7 @@ class Fusion:
         self._standing = standing
         self._weights = weights
         self._date = weights.date * dated(view, dates)
+        self.emphasis = 1.0 + weights.unknown * max(0.0, 1.0 - told.known / KNOWN)
         rough = np.zeros(view.size) if standing is None else standing.rough
         self._best, self._whose = context.best_of_sitting(rough)
         self._best_words, _ = context.best_of_sitting(told.own)
@@ -104,7 +113,7 @@ class Fusion:
         near += weights.earlier * context.from_before(before)
         sitting = weights.sitting_meaning * best + weights.sitting_words * self._best_words
         return Parts(
-            meaning=weights.meaning * meaning,
+            meaning=weights.meaning * self.emphasis * meaning,
             words=weights.words * self._told.shared,
             nearby=context.openness * near,
             sitting=sitting,

@@ -64,6 +64,7 @@ def search(
         cosine_high=near.high,
         bm25_high=float(scores.max()),
         length=float(view.lengths()[view.shown].sum() / view.visible),
+        emphasis=fusion.emphasis,
     )
 
 
