@@ -95,6 +95,15 @@ def alone(talk: Talk) -> Talk:
     return replace(talk, name=f"{talk.name}-alone", lines=lines)
 
 
+def shortened(talk: Talk, *, threads: int) -> Talk:
+    """Only the first threads, and what is asked about them."""
+    first = list(dict.fromkeys(line.thread for line in talk.lines))[:threads]
+    lines = [line for line in talk.lines if line.thread in first]
+    kept = {line.id for line in lines}
+    asked = [question for question in talk.questions if question.evidence <= kept]
+    return replace(talk, name=f"{talk.name}-short", lines=lines, questions=asked)
+
+
 def madial(path: Path) -> Talk:
     """Stand-alone memories, asked by the last lines of a dialogue."""
     [row] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

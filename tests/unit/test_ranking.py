@@ -64,7 +64,7 @@ def test_length_says_nothing_of_statements_and_documents() -> None:
     assert _order("What does she eat?", texts, length=100) == texts
 
 
-def _found(question: str, *rows: tuple[str, float, float], emphasis: float = 1.0) -> list[str]:
+def _found(question: str, *rows: tuple[str, float, float]) -> list[str]:
     memories = [_memory(number, text) for number, (text, _, _) in enumerate(rows)]
     hits = Hits(
         hits=tuple(
@@ -79,7 +79,6 @@ def _found(question: str, *rows: tuple[str, float, float], emphasis: float = 1.0
             for memory, (_, meaning, words) in zip(memories, rows, strict=True)
         ),
         visible=len(memories),
-        emphasis=emphasis,
     )
     found = ranking.rank(question, hits, (), {memory.id: memory for memory in memories})
     return [item.memory.text for item in found]
@@ -94,7 +93,6 @@ def test_another_language_is_not_held_against_a_memory() -> None:
     assert _found("Planes: wear?", *rows) == [english, german], "no language is known"
     alike = ((english, 0.20, 0.15), ("He was in the air with stockings", 0.30, 0.0))
     assert _found("What do I wear on planes?", *alike)[0] == english, "all in one language"
-    assert _found("What do I wear on planes?", *rows, emphasis=2.5)[0] == english
 
 
 def test_ties_are_broken_by_id() -> None:

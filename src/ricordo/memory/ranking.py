@@ -26,7 +26,7 @@ WEIGHTS = Weights(
     sitting_meaning=0.053,
     sitting_words=0.9,
     date=0.32,
-    unknown=1.5,
+    unknown=2.0,
 )
 """What the index sums; see docs/decisions/0006-adaptive-fusion.md for how they were found."""
 
@@ -99,7 +99,7 @@ def rank(
         signals |= _standing(memory, path)
         signals = {name: round(value, 6) for name, value in signals.items() if value}
         recalled.append(_recalled(memory, signals, path))
-    return _fair(question, sorted(recalled, key=_place), emphasis=hits.emphasis)
+    return _fair(question, sorted(recalled, key=_place))
 
 
 def _recalled(memory: Memory, signals: dict[str, float], path: Path | None) -> Recalled:
@@ -111,14 +111,14 @@ def _place(item: Recalled) -> tuple[float, str]:
     return -item.score, item.memory.id
 
 
-def _fair(question: str, ordered: list[Recalled], *, emphasis: float) -> list[Recalled]:
+def _fair(question: str, ordered: list[Recalled]) -> list[Recalled]:
     """With what memories in other languages lack, where some are in that of the question."""
     asked = language(question)
     told = [language(item.memory.text) for item in ordered[:DOUBTED] if asked is not None]
     home = told.count(asked) / max(len(told), 1)
     if not 0 < home < 1:
         return ordered
-    part = FOREIGN / emphasis * min(home / HOME, 1.0)
+    part = FOREIGN * min(home / HOME, 1.0)
     head = [
         item if mine in (asked, None) else _made_up(item, part)
         for item, mine in zip(ordered, told, strict=False)
@@ -150,6 +150,7 @@ def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, fl
         "nearby": hit.nearby,
         "sitting": hit.sitting,
         "date": hit.date,
+        "emphasis": hit.emphasis,
     }
     if hit.in_company:
         chat = min(max((WORDY - hits.length) / (WORDY - CHATTY), 0.0), 1.0)

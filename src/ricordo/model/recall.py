@@ -54,8 +54,8 @@ class Weights:
             and just after.
         sitting_meaning, sitting_words: the best of what was said in the same sitting.
         date: what was said in a month or year that the question names; as much again on its day.
-        unknown: how many times more a memory's own meaning counts when no memory holds a word of
-            the question; the less, the more of its information is known.
+        unknown: how many times more a memory's own meaning counts, where it stands out, when no
+            memory holds a word of the question; the less, the more of them are known.
     """
 
     meaning: float = 0.0
@@ -103,6 +103,7 @@ class Hit:
     Args:
         cosine, bm25: in [-1, 1] and ≥ 0, both exact; 0 where unknown.
         meaning, words, nearby, sitting, date: what each signal counts by the asked weights.
+        emphasis: what meaning counts more, since words of the question are unknown.
         length: words of the text.
         in_company: whether others of its thread that are visible were said around it.
     """
@@ -116,13 +117,15 @@ class Hit:
     nearby: float = 0.0
     sitting: float = 0.0
     date: float = 0.0
+    emphasis: float = 0.0
     length: int = 0
     in_company: bool = False
 
     @property
     def fused(self) -> float:
         """All signals together."""
-        return self.meaning + self.words + self.nearby + self.sitting + self.date
+        found = self.meaning + self.words + self.nearby + self.sitting + self.date
+        return found + self.emphasis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,6 @@ class Hits:
     """Hits, best first by either signal, and the range of each signal over all visible memories.
 
     The range covers exactly what the asker may see, as does `length`, the mean number of words.
-    `emphasis` is by how much `meaning` was multiplied, since words of the question are unknown.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -139,7 +141,6 @@ class Hits:
     cosine_high: float = 0.0
     bm25_high: float = 0.0
     length: float = 0.0
-    emphasis: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,11 +20,14 @@ _SLACK = 1e-3
 
 _DIGITS = 6
 
-KNOWN = 0.6
-"""Share of a question's information that is enough; where less is known, words prove little.
+KNOWN = 2 / 3
+"""Share of a question's words that is enough; where fewer are known, words prove little.
 
 So it is with a question in another language than the memories, or about something never told.
 """
+
+OUTSTANDING = 1.0
+"""Standard deviations from which meaning stands out, and is emphasised where words fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +39,13 @@ class Parts:
     nearby: Values
     sitting: Values
     date: Values
+    emphasis: Values
 
     @property
     def fused(self) -> Values:
         """The sum."""
-        return self.meaning + self.words + self.nearby + self.sitting + self.date
+        found = self.meaning + self.words + self.nearby + self.sitting + self.date
+        return found + self.emphasis
 
     def at(self, rows: Numbers) -> "Parts":
         """Of these rows only, rounded."""
@@ -50,6 +55,7 @@ class Parts:
             nearby=np.round(self.nearby[rows], _DIGITS),
             sitting=np.round(self.sitting[rows], _DIGITS),
             date=np.round(self.date[rows], _DIGITS),
+            emphasis=np.round(self.emphasis[rows], _DIGITS),
         )
 
 
@@ -58,8 +64,6 @@ class Fusion:
 
     Args:
         standing: None for a question without a vector.
-
-    `emphasis` is how many times more meaning counts, since the question's words are unknown.
     """
 
     def __init__(
@@ -78,7 +82,7 @@ class Fusion:
         self._standing = standing
         self._weights = weights
         self._date = weights.date * dated(view, dates)
-        self.emphasis = 1.0 + weights.unknown * max(0.0, 1.0 - told.known / KNOWN)
+        self._emphasis = weights.unknown * max(0.0, 1.0 - told.known / KNOWN)
         rough = np.zeros(view.size) if standing is None else standing.rough
         self._best, self._whose = context.best_of_sitting(rough)
         self._best_words, _ = context.best_of_sitting(told.own)
@@ -113,9 +117,10 @@ class Fusion:
         near += weights.earlier * context.from_before(before)
         sitting = weights.sitting_meaning * best + weights.sitting_words * self._best_words
         return Parts(
-            meaning=weights.meaning * self.emphasis * meaning,
+            meaning=weights.meaning * meaning,
             words=weights.words * self._told.shared,
             nearby=context.openness * near,
             sitting=sitting,
             date=self._date,
+            emphasis=weights.meaning * self._emphasis * np.maximum(meaning - OUTSTANDING, 0.0),
         )
