@@ -43,6 +43,7 @@ EVERY = Weights(
     sitting_meaning=0.06,
     sitting_words=0.9,
     date=0.3,
+    unknown=2.0,
 )
 
 
@@ -337,6 +338,23 @@ class VectorIndexSuite(Sealed):
             hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
             shares.append(max(hit.words for hit in hits.hits))
         assert 1.0 > shares[0] > shares[1] > shares[2] > shares[3] == 0.0
+
+    async def test_meaning_counts_more_where_words_are_unknown(self, bench: IndexBench) -> None:
+        """3: the less of a question's words any memory holds, the more its meaning counts."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(1, 9)))
+        totals: list[float] = []
+        for words, part in ((((5,),), 0), (((5,), (77,)), 0.25), (((77,),), 1), ((), 1)):
+            sought = Sought(
+                vector=_doc("q", 5).indexed().vector,
+                words=words,
+                weights=Weights(meaning=1.0, unknown=2.0),
+            )
+            hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            totals.append(sum(hit.emphasis for hit in hits.hits))
+            for hit in hits.hits:
+                expected = part * 2 * max(hit.meaning - 1, 0)
+                assert hit.emphasis == pytest.approx(expected, abs=1e-5)
+        assert 0 == totals[0] < totals[1] < totals[2] == totals[3]
 
     async def test_named_dates_count(self, bench: IndexBench) -> None:
         """3: what was said in the named month counts, on the named day twice."""
