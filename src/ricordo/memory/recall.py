@@ -270,7 +270,8 @@ class Recaller:
         begun = since is None or since <= at
         valid = begun and (memory.valid_until is None or at < memory.valid_until)
         fresh = memory.pinned or memory.expires_at is None or at < memory.expires_at
-        return seen and memory.status in statuses and valid and fresh
+        whole = memory.merged_into is None  # else the one that stands for it is found
+        return seen and whole and memory.status in statuses and valid and fresh
 
 
 class _Run:

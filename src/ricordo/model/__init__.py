@@ -1,5 +1,6 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
+from ricordo.model.consolidation import Act, Lease, MergeProposal, Pass, PassStep, Plain
 from ricordo.model.graph import (
     SELF,
     Entity,
@@ -63,6 +64,7 @@ __all__ = [
     "MAX_RELATIONS",
     "MAX_TEXT",
     "SELF",
+    "Act",
     "Backlog",
     "Batch",
     "Dates",
@@ -75,13 +77,18 @@ __all__ = [
     "Indexed",
     "Job",
     "Kind",
+    "Lease",
     "Listing",
     "Memory",
+    "MergeProposal",
     "OrganizationScope",
     "Origin",
     "Page",
     "Partition",
+    "Pass",
+    "PassStep",
     "Path",
+    "Plain",
     "Principal",
     "Recalled",
     "Receipt",

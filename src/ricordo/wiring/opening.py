@@ -12,6 +12,7 @@ from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.adapters.words import SnowballAnalyzer
 from ricordo.errors import Invalid
+from ricordo.memory.consolidation import Habit
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
@@ -21,7 +22,7 @@ from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor
 from ricordo.settings import Settings
-from ricordo.wiring.models import make_embedder, make_extractor
+from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ async def open_memory(
     settings: Settings | None = None,
     extractor: Extractor | None = None,
     embedder: Embedder | None = None,
+    consolidation_client: object | None = None,
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
 ) -> AsyncGenerator[Ricordo]:
@@ -52,6 +54,8 @@ async def open_memory(
         extractor: the model that reads conversations; by default the one of the settings. Without
             any, turns wait until a provider offers its agent's own chat client.
         embedder: the model of meaning; by default the one of the settings. Yours to close.
+        consolidation_client: a chat client of the Agent Framework that may propose other wordings
+            of memories that say the same; by default the model of the settings, or none.
         clock: tells the time, with a time zone.
         ids: makes ids; takes their kind, for example ``"m"``.
 
@@ -74,6 +78,8 @@ async def open_memory(
             pace=_pace(settings),
             extractor=extractor,
             make_extractor=lambda client: make_extractor(settings, client=client),
+            habit=Habit(every=settings.consolidation_hours * 3_600),
+            reworder=make_reworder(settings, client=consolidation_client),
         )
         stack.push_async_callback(services.journal.flush)
         await stack.enter_async_context(_warming())
