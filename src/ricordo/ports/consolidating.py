@@ -20,7 +20,7 @@ class PassReading(Protocol):
 
     async def merge_proposals(self, *, scope: Scope) -> list[MergeProposal]:
         """Merges of entities that were proposed and not approved, oldest first; the rejected ones
-        are among them."""
+        are among them. Those of an entity that was merged otherwise are left out."""
         ...
 
 

@@ -25,7 +25,7 @@ _PROPOSAL = (
     "select q.id, s.id, t.id, s.name, t.name, q.reason, q.at, p.id, q.rejected "
     "from merge_proposals q join entities s on s.row = q.source_row "
     "join entities t on t.row = q.target_row join passes p on p.row = q.pass_row "
-    "where q.scope_id = ? order by q.row"
+    "where q.scope_id = ? and s.merged_into is null and t.merged_into is null order by q.row"
 )
 _MEMORY_ROW = "(select row from memories where scope_id = ? and id = ?)"
 _RELATION_ROW = "(select row from relations where scope_id = ? and id = ?)"

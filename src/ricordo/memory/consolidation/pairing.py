@@ -50,11 +50,14 @@ def _alike(
             first = by_key.setdefault((reason, key), entity)
             if first.id != entity.id:
                 yield first, entity, reason
+    whole: dict[str, Entity] = {}
+    for entity, name in named:
+        for key in _long(name):
+            whole.setdefault(key, entity)
     for entity, name in named:
         for key in _short(name):
-            whole = by_key.get(("initials", key))
-            if whole is not None and whole.id != entity.id:
-                yield whole, entity, "initials"
+            if key in whole and whole[key].id != entity.id:
+                yield whole[key], entity, "initials"
 
 
 def _keys(name: str, kind: str, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
@@ -65,8 +68,6 @@ def _keys(name: str, kind: str, vocabulary: Vocabulary) -> Iterator[tuple[str, s
     first, _, rest = name.partition(" ")
     if rest and vocabulary.type(first) == kind and unaccented(first) == unaccented(kind):
         yield "spelling", spelled(rest)  # "Project Falcon" and "Falcon"
-    for key in _long(name):
-        yield "initials", key
 
 
 def spelled(name: str) -> str:

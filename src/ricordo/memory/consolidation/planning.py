@@ -173,13 +173,8 @@ class _Seen:
         for ids in _joined(self._same.values()):
             for group in _compatible([self._held[memory_id] for memory_id in ids]):
                 keep, *drop = sorted(group, key=lambda held: held.rank)
-                if drop:
-                    actions.append(
-                        Merge(
-                            keep=(keep.id, keep.version),
-                            drop=tuple((held.id, held.version) for held in drop),
-                        )
-                    )
+                versions = tuple((held.id, held.version) for held in drop)
+                actions.append(Merge(keep=(keep.id, keep.version), drop=versions))
         return actions
 
     def closes(self) -> tuple[list[Action], int]:
@@ -251,4 +246,4 @@ def _compatible(group: Sequence[_Held]) -> list[list[_Held]]:
             some += [held for held in undated if held.first_said >= since]
             undated = [held for held in undated if held.first_said < since]
         parts += [*dated.values(), undated]
-    return parts
+    return [part for part in parts if len(part) > 1]
