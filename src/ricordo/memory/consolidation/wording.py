@@ -47,10 +47,16 @@ _UNCHANGED = frozenset(
 _IRREGULAR = {"am": "is", "have": "has", "do": "does", "go": "goes"}
 _VERBS = frozenset(
     "is has was does likes loves prefers hates dislikes enjoys wants needs uses lives works speaks "
-    "owns plays reads writes eats drinks drives studies plans reports knows thinks feels avoids "
-    "travels manages leads builds learns teaches runs goes follows supports maintains develops "
-    "believes hopes expects asks belongs collaborates would can will should must had did".split()
+    "owns plays reads writes eats studies knows thinks feels avoids travels manages leads builds "
+    "learns teaches goes follows maintains develops believes expects asks belongs collaborates "
+    "takes visits delivers gives gets makes buys sells pays sees meets keeps tries comes says "
+    "would can will should must had did".split()
 )
+"""After a bare "user", which may also be part of a name ("User accounts ..."), one of these must
+follow; nouns in the plural are left out."""
+
+_THE_USER = "\0"
+"""Stands for "the user" at the beginning; no stored text has it."""
 
 
 def wording(text: str) -> Words:
@@ -96,9 +102,12 @@ def _words(text: str) -> Words:
     plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
     plain = _BETWEEN_LETTERS.sub(" ", plain)
     found: list[str] = []
-    for place, raw in enumerate(plain.split()):
+    parts = plain.split()
+    for place, raw in enumerate(parts):
         # "Plan A" is a plan of its own: an article is small, except at the beginning.
         if raw in _ARTICLES or (place == 0 and raw.casefold() in _ARTICLES):
+            if place == 0 and len(parts) > 1 and parts[1].casefold() in _NAMED_USER:
+                parts[1] = _THE_USER
             continue
         bare = raw.lstrip(_LEFT).rstrip(_RIGHT)
         if bare and not _BULLETS.issuperset(bare):
@@ -123,7 +132,7 @@ def _subject(words: Words) -> Words:
     if first in ("i", "ich", "je", "io"):
         return _third_person(rest) if first == "i" else rest
     verb = next((word for word in rest if word not in _ADVERBS), None)
-    if first in _ATTACHED or (first in _NAMED_USER and (first != "user" or verb in _VERBS)):
+    if first == _THE_USER or first in _ATTACHED or (first == "user" and verb in _VERBS):
         return rest
     return words
 
