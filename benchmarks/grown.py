@@ -120,7 +120,7 @@ def _again(
         yield later(), _like(base, _paraphrase(base.text), "paraphrase", 1.0)
     if chance.random() < 0.3:
         twin = _twin(base.text)
-        yield later(), Statement(f"{base.truth} (twin)", twin, "twin", base.preference)
+        yield later(), Statement(twin, twin, "twin", base.preference)
 
 
 def _like(base: Statement, text: str, sort: str, confidence: float) -> Statement:

@@ -41,8 +41,9 @@ from ricordo.ports import Candidate, Extraction, Extractor, Reading, Writing
 REASON = "reworded"
 """Why a proposed wording waits for a person."""
 
-CLOSE = 0.93
-"""Cosine from which a model is asked whether two memories mean the same."""
+CLOSE = 0.75
+"""Cosine from which a model is asked whether two memories mean the same. Low, for closeness tells
+little about it: what says the same in other words lies below much that does not."""
 
 MOST_PAIRS = 8
 """Pairs that one call asks about; there is one call in a pass."""
