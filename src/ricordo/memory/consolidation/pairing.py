@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from ricordo.memory.consolidation.doing import Pair
+from ricordo.memory.consolidation.doing import Doing
 from ricordo.memory.phrases import unaccented
 from ricordo.memory.vocabulary import Vocabulary
-from ricordo.model import SELF, Entity
+from ricordo.model import SELF, Act, Entity, MergeProposal, PassStep
+from ricordo.ports import Writing
 
 MOST = 20
 """Proposals of one pass: more, and nobody would look at them."""
@@ -17,6 +19,41 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SMALL = frozenset("of and for the de des du la le der die das und für et di del della e".split())
 _NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])")
 _ACRONYM = range(2, 7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Propose that two entities are one."""
+
+    source: str
+    target: str
+    source_name: str
+    target_name: str
+    reason: str
+
+    async def apply(self, tx: Writing, doing: Doing) -> list[PassStep]:
+        """See `Action`."""
+        ends = await tx.entities_by_id([self.source, self.target], scope=doing.scope)
+        if len(ends) < 2 or any(entity.merged_into for entity in ends.values()):
+            return []
+        known = await tx.merge_proposals(scope=doing.scope)
+        if any({one.source, one.target} == {self.source, self.target} for one in known):
+            return []  # proposed before, perhaps rejected
+        # The record of the pass first: the proposal refers to it.
+        await tx.note(doing.record(), scope=doing.scope)
+        proposal = MergeProposal(
+            id=doing.services.new_id("p"),
+            scope=doing.scope,
+            source=self.source,
+            target=self.target,
+            source_name=self.source_name,
+            target_name=self.target_name,
+            reason=self.reason,
+            at=doing.at,
+            pass_id=doing.pass_id,
+        )
+        await tx.propose_merge(proposal, scope=doing.scope)
+        return [PassStep(act=Act.PAIRED, proposal_id=proposal.id)]
 
 
 def pairs(

@@ -8,16 +8,9 @@ from datetime import datetime
 from functools import cmp_to_key
 
 from ricordo.memory import validity
-from ricordo.memory.consolidation.doing import (
-    Action,
-    Close,
-    Expire,
-    Lapse,
-    Merge,
-    Weigh,
-    holding,
-    is_over,
-)
+from ricordo.memory.consolidation.doing import Action
+from ricordo.memory.consolidation.ending import Close, Expire, Lapse, Weigh, holding, is_over
+from ricordo.memory.consolidation.merging import Merge
 from ricordo.memory.consolidation.pairing import pairs
 from ricordo.memory.consolidation.strength import is_firm_again, is_weak
 from ricordo.memory.consolidation.wording import tells, wording
