@@ -95,7 +95,7 @@ FIELDS = {
     "reasons": "names of the policy checks that want a person to look",
     "relation_ids": "relations that the memory brought into the graph",
     "version": "the memory's version from now on",
-    "change": "what changed, in one word",
+    "change": "what changed, in one word, such as `edited`, `superseded`, `merged`, `demoted`",
     "agent": "the agent that was given them; none where a person asked directly",
     "subject": "the keyed hash of the erased scope, as on the receipt",
     "refusal_id": "the kept refusal; `refusals()` and `ricordo review refusals` show it",

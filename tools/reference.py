@@ -75,7 +75,8 @@ stable:
   `namespace`), `agent`, `status` (`proposed`, `active`, `superseded`, `rejected`), `source`
   (`inferred`, `said`, `documented`, `imported`), `origin`, `recorded_at`, `updated_at`,
   `valid_from`, `valid_until`, `expires_at`, `confidence`, `importance`, `sensitivity`, `pinned`,
-  `recalls`, `last_recalled_at`, `version`, `pending`, `reasons`, `replaces`, `prompt`, `model`;
+  `recalls`, `last_recalled_at`, `version`, `pending`, `reasons`, `replaces`, `prompt`, `model`,
+  `demoted_at`, `merged_into`;
 - `origin` is a list, one for each turn or statement: `thread_id`, `display_id`, `run_id`, `agent`,
   `author`, `at`, `message_ids`, `quote`;
 - `remember`, `document`, `review approve`: the memory with `created`, `relations` and `refusals`;

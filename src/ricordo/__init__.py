@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ricordo.access import PreferenceVisibility, grants_of
     from ricordo.errors import RicordoError
+    from ricordo.memory.consolidation import ConsolidationReport
     from ricordo.memory.engine import Ricordo
     from ricordo.memory.organization import OrganizationMemory
     from ricordo.memory.storing import Stored
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ricordo.wiring import open_memory
 
 _HOMES = {
+    "ConsolidationReport": "memory.consolidation",
     "EntityClaim": "model",
     "Grant": "model",
     "Kind": "model",
@@ -63,6 +65,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ConsolidationReport",
     "EntityClaim",
     "Grant",
     "Kind",

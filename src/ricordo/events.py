@@ -61,7 +61,7 @@ class UserMemoryStored(UserEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMemoryUpdated(UserEvent):
-    """A memory changed: edited, pinned, superseded, or given relations."""
+    """A memory changed: edited, pinned, superseded, put in order, or given relations."""
 
     memory_id: str
     version: int

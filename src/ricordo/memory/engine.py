@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
 from ricordo.memory.recall import Recaller
@@ -30,10 +31,13 @@ class Ricordo:
         pace: Pace,
         extractor: Extractor | None = None,
         make_extractor: Callable[[object], Extractor] | None = None,
+        habit: Habit | None = None,
+        reworder: Extractor | None = None,
     ) -> None:
         self._services = services
         self._recaller = Recaller(services)
         self.intake = Intake(services, pace=pace, extractor=extractor)
+        self.keeper = Keeper(services, habit=habit or Habit(), extractor=reworder)
         self.events = events
         self.make_extractor = make_extractor
 
@@ -55,6 +59,7 @@ class Ricordo:
             agent=agent,
             recaller=self._recaller,
             intake=self.intake,
+            keeper=self.keeper,
         )
 
     def organization(
@@ -117,9 +122,11 @@ class Ricordo:
         return await stats(self._services)
 
     async def run(self) -> None:
-        """Do the work that goes on in the background, until cancelled: learning and counting."""
+        """Do the work that goes on in the background, until cancelled: learning, counting, and
+        keeping order."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.intake.run(), name="ricordo-intake")
             group.create_task(self._services.journal.run(), name="ricordo-journal")
             if self._services.measures.telemetry is not None:
                 group.create_task(watch(self._services), name="ricordo-watch")
+            group.create_task(self.keeper.run(), name="ricordo-keeper")

@@ -16,6 +16,8 @@ def why_not(memory: Memory, *, at: datetime, past: bool) -> Cut | None:
     Args:
         past: the question asks what was true then, and not what is true now.
     """
+    if memory.merged_into is not None:
+        return Cut.DUPLICATE  # the one that stands for it is found
     if memory.status is Status.SUPERSEDED and not past:
         return Cut.SUPERSEDED
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED):

@@ -6,7 +6,17 @@ from dataclasses import replace
 from ricordo.errors import Invalid, NotFound, Refused
 from ricordo.memory.names import cleaned, fault_of, means_self
 from ricordo.memory.services import Services
-from ricordo.model import MAX_NAME, SELF, Entity, Rule, Scope, UserScope, check_text, name_key
+from ricordo.model import (
+    MAX_NAME,
+    SELF,
+    Entity,
+    MergeProposal,
+    Rule,
+    Scope,
+    UserScope,
+    check_text,
+    name_key,
+)
 from ricordo.ports import Act, Fact, Reading, Walk, Writing
 
 MAX_HOPS = 8
@@ -90,6 +100,51 @@ class Naming:
             return merge_id
 
         return await self._services.ledger.write(work, scope=self._scope)
+
+    async def proposals(self) -> Sequence[MergeProposal]:
+        """Merges that consolidation proposes and that wait for a decision, oldest first."""
+
+        async def look(tx: Reading) -> list[MergeProposal]:
+            return await tx.merge_proposals(scope=self._scope)
+
+        found = await self._services.ledger.read(look, scopes=[self._scope])
+        return [proposal for proposal in found if not proposal.rejected]
+
+    async def approve(self, proposal_id: str) -> str:
+        """Merge as proposed. Returns the merge's id.
+
+        Raises:
+            NotFound: no such proposal waits here.
+            Conflict: one of the two was merged into another meanwhile.
+        """
+
+        async def work(tx: Writing) -> str:
+            found = await self._waiting(tx, proposal_id)
+            await tx.decide_merge(proposal_id, rejected=False, scope=self._scope)
+            at = self._services.clock()
+            ends = [found.source, found.target]
+            merge_id = await tx.merge_entities(*ends, at=at, scope=self._scope)
+            await tx.audit("merge", by=self._by, scope=self._scope, subjects=[proposal_id, *ends])
+            return merge_id
+
+        return await self._services.ledger.write(work, scope=self._scope)
+
+    async def reject(self, proposal_id: str) -> MergeProposal:
+        """Turn a proposed merge down; it is not proposed again. Raises `NotFound`."""
+
+        async def work(tx: Writing) -> MergeProposal:
+            found = await self._waiting(tx, proposal_id)
+            await tx.decide_merge(proposal_id, rejected=True, scope=self._scope)
+            await tx.audit("reject", by=self._by, scope=self._scope, subjects=[proposal_id])
+            return replace(found, rejected=True)
+
+        return await self._services.ledger.write(work, scope=self._scope)
+
+    async def _waiting(self, tx: Reading, proposal_id: str) -> MergeProposal:
+        for proposal in await tx.merge_proposals(scope=self._scope):
+            if proposal.id == proposal_id and not proposal.rejected:
+                return proposal
+        raise NotFound(f"no proposed merge {proposal_id[:80]!a} here")
 
     async def unmerge(self, merge_id: str) -> tuple[str, str]:
         """Undo a merge. Returns the ids of the two entities. Raises `NotFound`."""

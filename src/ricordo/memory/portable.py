@@ -89,6 +89,8 @@ def memory_record(memory: Memory) -> Record:
         "replaces": list(memory.replaces),
         "prompt": memory.prompt,
         "model": memory.model,
+        "demoted_at": time_record(memory.demoted_at),
+        "merged_into": memory.merged_into,
     }
 
 

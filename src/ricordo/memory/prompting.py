@@ -23,6 +23,9 @@ EXTRACT = "extract-1"
 RELATE = "relate-1"
 """Version of the prompt that reads relations out of a text stored without any."""
 
+REWORD = "reword-1"
+"""Version of the prompt that looks for one wording of two memories that say the same."""
+
 _ASSISTANT_TOKENS = 60
 _KNOWN_SHARE = 0.25
 _LEAST_ITEMS = 2
@@ -120,6 +123,22 @@ def relating(
         relations=() if open_vocabulary else tuple(vocabulary_relations),
         types=() if open_vocabulary else tuple(vocabulary_types),
         notes=notes,
+    )
+
+
+def rewording(pairs: Sequence[tuple[Memory, Memory]]) -> Instructions:
+    """Ask which pairs say the same, and for one wording of each; `Candidate.turn` counts them."""
+    lines = [
+        f"D{number}> [{one.kind.value}] {_inline(one.text)} // {_inline(other.text)}"
+        for number, (one, other) in enumerate(pairs, start=1)
+    ]
+    prompt = _prompt(REWORD, example=("", "", "", "", ""), relations=(), types=())
+    return Instructions(
+        version=REWORD,
+        system=prompt.system,
+        examples=prompt.examples,
+        material="\n".join(lines),
+        most=len(lines) + 1,
     )
 
 

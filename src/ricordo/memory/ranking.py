@@ -65,6 +65,9 @@ PINNED = 0.1
 IMPORTANCE = 0.05
 CONFIDENCE = 0.05
 
+DEMOTED = -0.15
+"""For what consolidation found stale and unused: behind its equals, and still found."""
+
 DUPLICATE = 0.985
 """Cosine from which the lower of two memories is left out as saying the same."""
 
@@ -190,6 +193,7 @@ def _standing(memory: Memory, path: Path | None) -> dict[str, float]:
         "pinned": PINNED * memory.pinned,
         "importance": IMPORTANCE * (memory.importance - 0.5),
         "confidence": CONFIDENCE * (memory.confidence - 1.0),
+        "demoted": DEMOTED * (memory.demoted_at is not None),
     }
 
 

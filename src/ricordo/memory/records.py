@@ -229,6 +229,7 @@ class Records:
                 importance=old.importance if isinstance(importance, Keep) else importance,
                 pinned=old.pinned if isinstance(pinned, Keep) else pinned,
                 expires_at=old.expires_at if isinstance(expires_at, Keep) else expires_at,
+                demoted_at=None,  # somebody cares for it
                 updated_at=at,
                 version=old.version + 1,
             )

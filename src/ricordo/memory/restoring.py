@@ -86,6 +86,7 @@ def read_record(
             reasons=tuple(str(item) for item in _list(record, "reasons")),
             prompt=_text(record, "prompt"),
             model=_text(record, "model"),
+            demoted_at=_time(record, "demoted_at"),
         )
     except ValueError as error:
         raise Invalid(str(error)) from error

@@ -74,6 +74,7 @@ async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
         pinned=known.pinned or memory.pinned,
         expires_at=memory.expires_at if _expired(known, memory) else known.expires_at,
         reasons=() if status is Status.ACTIVE else known.reasons,
+        demoted_at=None,  # said again
         updated_at=memory.updated_at,
         version=known.version + 1,
     )

@@ -1,12 +1,13 @@
 """`UserMemory`: what agents may remember of one person, private to that person."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from ricordo import access
-from ricordo.errors import Invalid, NotFound
+from ricordo.errors import Denied, Invalid, NotFound
 from ricordo.memory import erasure, network, portable
+from ricordo.memory.consolidation import ConsolidationReport, Keeper, Undone
 from ricordo.memory.intake import Intake
 from ricordo.memory.network import Naming
 from ricordo.memory.recall import Ask, Recaller
@@ -20,8 +21,10 @@ from ricordo.model import (
     Kind,
     Listing,
     Memory,
+    MergeProposal,
     Origin,
     Page,
+    Pass,
     Principal,
     Receipt,
     Recollection,
@@ -53,6 +56,7 @@ class UserMemory:
         agent: str | None,
         recaller: Recaller,
         intake: Intake,
+        keeper: Keeper,
     ) -> None:
         if agent is not None:
             check_id(agent, what="agent")
@@ -62,6 +66,7 @@ class UserMemory:
         self._scope = access.user_scope(principal)
         self._recaller = recaller
         self._intake = intake
+        self._keeper = keeper
         self._records = Records(services, scope=self._scope, by=principal.user)
         self._naming = Naming(services, scope=self._scope, by=principal.user)
 
@@ -334,6 +339,58 @@ class UserMemory:
         """Undo a merge."""
         return await self._naming.unmerge(merge_id)
 
+    async def merge_proposals(self) -> Sequence[MergeProposal]:
+        """Entities that consolidation takes for one; each waits for a decision."""
+        return await self._naming.proposals()
+
+    async def approve_merge(self, proposal_id: str) -> str:
+        """Merge two entities as proposed. Returns the merge's id, which `unmerge` takes."""
+        return await self._naming.approve(proposal_id)
+
+    async def reject_merge(self, proposal_id: str) -> MergeProposal:
+        """Turn a proposed merge down; it is not proposed again."""
+        return await self._naming.reject(proposal_id)
+
+    async def consolidate(
+        self, *, dry_run: bool = False, advance: Callable[[int], None] | None = None
+    ) -> ConsolidationReport:
+        """Put this memory in order now: one pass, as the background does it by itself.
+
+        What says the same becomes one, outdated values are closed, what has ended is put away,
+        what is stale and unused ranks lower; merges of entities are proposed. Never what waits for
+        a decision.
+
+        Args:
+            dry_run: True changes nothing and tells what would be done.
+            advance: called with how many acts more are done.
+
+        Raises:
+            Denied: through an agent that does not see all of the memory.
+            Conflict: another pass over this memory is under way.
+        """
+        self._check_whole()
+        return await self._keeper.consolidate(
+            scope=self._scope, by=self._principal.user, dry_run=dry_run, advance=advance
+        )
+
+    async def consolidations(self, *, limit: int = 50) -> Sequence[Pass]:
+        """Passes that changed something, newest first, with what they did. Raises `Denied`."""
+        self._check_whole()
+        return await self._keeper.passes(scope=self._scope, limit=limit)
+
+    async def undo_consolidation(self, pass_id: str) -> Undone:
+        """Take a pass back: what has not changed since is as it was before.
+
+        What was forgotten since stays forgotten.
+
+        Raises:
+            NotFound: no such pass here.
+            Conflict: it was undone already, or a later one went on from there.
+            Denied: through an agent that does not see all of the memory.
+        """
+        self._check_whole()
+        return await self._keeper.undo(pass_id, scope=self._scope, by=self._principal.user)
+
     async def dead_letters(self, *, limit: int = 50) -> Sequence[DeadLetter]:
         """The user's turns that could not be extracted, with their reasons.
 
@@ -358,6 +415,10 @@ class UserMemory:
             agent=self._agent,
             visibility=self._services.visibility,
         )
+
+    def _check_whole(self) -> None:
+        if self._restricted:
+            raise Denied("consolidation is about the whole memory; ask without an agent")
 
     @property
     def _restricted(self) -> bool:

@@ -20,6 +20,7 @@ from ricordo.memory.vocabulary_file import (
     Tables,
     read,
 )
+from ricordo.model import name_key
 
 __all__ = ["THING", "Cardinality", "EntityType", "Meant", "Mode", "RelationType", "Vocabulary"]
 
@@ -46,6 +47,7 @@ class Vocabulary:
     Args:
         spellings: key of a phrase → relation's name, and whether it is the inverse.
         type_spellings: key of a type's spelling → its name.
+        names: key of a thing's name → the name by which it is known best.
     """
 
     mode: Mode
@@ -53,6 +55,7 @@ class Vocabulary:
     relations: Mapping[str, RelationType]
     spellings: Mapping[str, tuple[str, bool]]
     type_spellings: Mapping[str, str]
+    names: Mapping[str, str]
 
     @classmethod
     def load(
@@ -97,6 +100,11 @@ class Vocabulary:
             relations={relation.name: relation for relation in tables.relations},
             spellings=spellings.found,
             type_spellings={key: name for key, (name, _) in type_spellings.found.items()},
+            names={
+                name_key(spelled): name
+                for name, others in tables.names
+                for spelled in (name, *others)
+            },
         )
 
     @property

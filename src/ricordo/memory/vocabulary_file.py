@@ -10,6 +10,8 @@ from ricordo.memory.phrases import fits_as_name, snake
 
 _E = TypeVar("_E", bound=StrEnum)
 
+_TABLES = ("mode", "entities", "relations", "names")
+
 THING = "Thing"
 """The type above all others."""
 
@@ -69,11 +71,16 @@ class RelationType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """A vocabulary file, read and each key checked by itself."""
+    """A vocabulary file, read and each key checked by itself.
+
+    Args:
+        names: names of things, each with other names by which the same thing is known.
+    """
 
     mode: Mode
     entities: tuple[EntityType, ...]
     relations: tuple[RelationType, ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def read(document: Mapping[str, object], *, source: str) -> Tables:
@@ -86,11 +93,14 @@ def read(document: Mapping[str, object], *, source: str) -> Tables:
     Raises:
         Invalid: a key that is unknown, missing or of the wrong type; the message names both.
     """
-    root = _Table(document, f"{source}: the file", allowed=("mode", "entities", "relations"))
+    root = _Table(document, f"{source}: the file", allowed=_TABLES)
     mode = root.choice("mode", Mode, Mode.OPEN)
     entities = [_entity(name, table) for name, table in root.tables("entities", source)]
     relations = [_relation(name, table) for name, table in root.tables("relations", source)]
-    return Tables(mode=mode, entities=tuple(entities), relations=tuple(relations))
+    names = root.lists("names", source)
+    return Tables(
+        mode=mode, entities=tuple(entities), relations=tuple(relations), names=tuple(names)
+    )
 
 
 def _entity(name: str, table: "_Table") -> EntityType:
@@ -178,6 +188,14 @@ class _Table:
             where = f"{source}: [{key}.{name}]"
             below.append((name, _Table(cast("Mapping[str, object]", table), where)))
         return below
+
+    def lists(self, key: str, source: str) -> list[tuple[str, tuple[str, ...]]]:
+        """The lists of strings in the table `key`, by name."""
+        found = self._table.get(key, {})
+        if not isinstance(found, Mapping):
+            raise Invalid(f"{source}: [{key}] must be a table of lists")
+        table = _Table(cast("Mapping[str, object]", found), f"{source}: [{key}]")
+        return [(name, table.texts(name)) for name in cast("Mapping[str, object]", found)]
 
     def text(self, key: str) -> str | None:
         value = self._table.get(key)

@@ -1,6 +1,7 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
 from ricordo.model.census import Cell, Census, Storage
+from ricordo.model.consolidation import Act, Lease, MergeProposal, Pass, PassStep, Plain
 from ricordo.model.graph import (
     SELF,
     Entity,
@@ -66,6 +67,7 @@ __all__ = [
     "MAX_RELATIONS",
     "MAX_TEXT",
     "SELF",
+    "Act",
     "Backlog",
     "Batch",
     "Cell",
@@ -81,14 +83,19 @@ __all__ = [
     "Indexed",
     "Job",
     "Kind",
+    "Lease",
     "Listing",
     "Memory",
+    "MergeProposal",
     "Missed",
     "OrganizationScope",
     "Origin",
     "Page",
     "Partition",
+    "Pass",
+    "PassStep",
     "Path",
+    "Plain",
     "Principal",
     "Recalled",
     "Receipt",

@@ -30,6 +30,9 @@ class Memory:
         sensitivity: how carefully it must be handled.
         pinned: a person wants it kept at hand; it ranks higher and does not expire.
         recalls, last_recalled_at: how often and when last it was given to an agent.
+        demoted_at: since when it ranks lower, for it is stale and unused; None while it does not.
+        merged_into: id of the memory that stands for it since consolidation found that both say
+            the same; then it is superseded, and never found.
         version: counts its changes from 1; guards against lost updates.
         pending: relations that wait for a person or for the memory's approval.
         reasons: why a person must look at it (names of policy checks).
@@ -62,6 +65,8 @@ class Memory:
     replaces: tuple[str, ...] = ()
     prompt: str | None = None
     model: str | None = None
+    demoted_at: datetime | None = None
+    merged_into: str | None = None
 
     def __post_init__(self) -> None:
         check_text(self.text)

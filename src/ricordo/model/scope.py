@@ -1,6 +1,7 @@
 """Who asks, and where a memory belongs: `Principal`, `Grant`, `Scope`, `Partition`, `Origin`."""
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -151,3 +152,8 @@ class Origin:
         object.__setattr__(self, "message_ids", tuple(self.message_ids))
         for message_id in self.message_ids:
             check_id(message_id, what="message id")
+
+    @property
+    def mark(self) -> str:
+        """A short hash by which a record can name an origin without holding what it says."""
+        return hashlib.sha256(repr(astuple(self)).encode("utf-8", "replace")).hexdigest()[:20]

@@ -9,6 +9,7 @@ Every storage method takes `scope`, keyword-only and without default, and refuse
 transaction was not opened for.
 """
 
+from ricordo.ports.consolidating import PassReading, PassWriting, Tending
 from ricordo.ports.indexes import GraphIndex, VectorIndex, Walk
 from ricordo.ports.ledger import Finding, Ledger, Look, Unindexed, Upkeep, Work
 from ricordo.ports.models import (
@@ -46,12 +47,15 @@ __all__ = [
     "Look",
     "Outbox",
     "PartitionState",
+    "PassReading",
+    "PassWriting",
     "Queue",
     "Reading",
     "Rows",
     "Span",
     "StatedRelation",
     "Telemetry",
+    "Tending",
     "Told",
     "Unindexed",
     "Upkeep",

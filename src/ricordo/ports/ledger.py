@@ -10,6 +10,7 @@ from ricordo.model import (
     Scope,
     Space,
 )
+from ricordo.ports.consolidating import Tending
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.transaction import Reading, Writing
 
@@ -76,7 +77,7 @@ class Upkeep(Protocol):
         ...
 
 
-class Ledger(Queue, Outbox, Upkeep, Protocol):
+class Ledger(Queue, Outbox, Upkeep, Tending, Protocol):
     """The only source of truth: one transactional store for everything.
 
     1. Acknowledged is durable: what a call returned survives `kill -9`.

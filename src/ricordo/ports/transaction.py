@@ -20,11 +20,12 @@ from ricordo.model import (
     Scope,
     Space,
 )
+from ricordo.ports.consolidating import PassReading, PassWriting
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.walking import Walking
 
 
-class Reading(Walking, Protocol):
+class Reading(Walking, PassReading, Protocol):
     """One consistent snapshot, restricted to the scopes that it was opened for.
 
     1. What another scope holds is not found, by id or otherwise.
@@ -92,7 +93,7 @@ class Reading(Walking, Protocol):
         ...
 
 
-class Writing(Reading, Protocol):
+class Writing(Reading, PassWriting, Protocol):
     """A transaction on one scope. All of it becomes true at once, durably, or none of it."""
 
     async def put(self, memory: Memory, *, indexed: Indexed | None, space: Space | None) -> None:
@@ -107,7 +108,9 @@ class Writing(Reading, Protocol):
     async def remove(self, ids: Sequence[str], *, scope: Scope) -> Mapping[str, int]:
         """Remove memories with history, origins and index rows, relations that lose their last
         evidence, entities that lose their last relation, and refusals of the same origin thread
-        and run. Returns rows removed by place. Unknown ids are not an error."""
+        and run. Memories that were merged into them go along; a merged one that goes alone takes
+        the origins with it that it brought. Returns rows removed by place. Unknown ids are not an
+        error."""
         ...
 
     async def put_entity(self, entity: Entity) -> None:

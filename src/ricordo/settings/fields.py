@@ -201,6 +201,18 @@ class Settings(BaseSettings):
         le=1,
         description="An inferred memory with less confidence than this waits for a person.",
     )
+    consolidation_hours: float = Field(
+        default=24.0,
+        ge=0,
+        le=8_760,
+        description="Hours between two passes that put one person's memory in order, in the "
+        "background; 0 leaves it to `ricordo consolidate`.",
+    )
+    consolidation_model: str | None = Field(
+        default=None,
+        description="Chat model, at `model_base_url`, that may propose other wordings for memories "
+        "that say the same; unset, none is asked.",
+    )
     vocabulary: Path | None = Field(
         default=None, description="TOML file of the graph's relations; unset, the one shipped."
     )

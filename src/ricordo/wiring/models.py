@@ -47,6 +47,15 @@ def make_extractor(settings: Settings, *, client: object | None = None) -> Extra
     return FrameworkExtractor(chat, model=settings.model, timeout=settings.model_timeout)
 
 
+def make_reworder(settings: Settings, *, client: object | None = None) -> Extractor | None:
+    """The model that may propose other wordings: `client`, the one of the settings, or none."""
+    if client is not None:
+        return make_extractor(settings.model_copy(update={"model": None}), client=client)
+    if settings.consolidation_model is None:
+        return None
+    return make_extractor(settings.model_copy(update={"model": settings.consolidation_model}))
+
+
 def make_chat_client(settings: Settings) -> object:
     """The framework's own client for the OpenAI-compatible endpoint that the settings name."""
     from agent_framework.openai import OpenAIChatCompletionClient

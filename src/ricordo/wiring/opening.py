@@ -12,6 +12,7 @@ from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.adapters.words import SnowballAnalyzer
 from ricordo.errors import Invalid
+from ricordo.memory.consolidation import Habit
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
@@ -22,7 +23,7 @@ from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor, Telemetry
 from ricordo.settings import Settings
-from ricordo.wiring.models import make_embedder, make_extractor
+from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.telling import make_telemetry
 
 _log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ async def open_memory(
     extractor: Extractor | None = None,
     embedder: Embedder | None = None,
     telemetry: Telemetry | None = None,
+    consolidation_client: object | None = None,
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
 ) -> AsyncGenerator[Ricordo]:
@@ -56,6 +58,8 @@ async def open_memory(
             any, turns wait until a provider offers its agent's own chat client.
         embedder: the model of meaning; by default the one of the settings. Yours to close.
         telemetry: is told what is done and how long it takes; by default as the settings say.
+        consolidation_client: a chat client of the Agent Framework that may propose other wordings
+            of memories that say the same; by default the model of the settings, or none.
         clock: tells the time, with a time zone.
         ids: makes ids; takes their kind, for example ``"m"``.
 
@@ -85,6 +89,8 @@ async def open_memory(
             pace=_pace(settings),
             extractor=extractor,
             make_extractor=lambda client: make_extractor(settings, client=client),
+            habit=Habit(every=settings.consolidation_hours * 3_600),
+            reworder=make_reworder(settings, client=consolidation_client),
         )
         stack.push_async_callback(services.journal.flush)
         await stack.enter_async_context(_warming())

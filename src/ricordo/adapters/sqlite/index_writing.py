@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricordo.adapters.sqlite.index_reading import PLACES, IndexReading
-from ricordo.adapters.sqlite.memory_rows import VISIBLE, span
+from ricordo.adapters.sqlite.memory_rows import is_visible, span
 from ricordo.adapters.sqlite.session import as_numbers
 from ricordo.adapters.sqlite.threads import standing
 from ricordo.errors import Invalid, SpaceMismatch
@@ -97,7 +97,7 @@ class IndexWriting(IndexReading):
         indexed, space = entry
         self._unindex([row])
         space_number = self._space_number(space)
-        visible = int(memory.status in VISIBLE)
+        visible = int(is_visible(memory))
         self._change(
             "update partitions set space_id = ?, next_place = next_place + 1, "
             "generation = generation + 1, size = size + ? where id = ?",
@@ -141,7 +141,7 @@ class IndexWriting(IndexReading):
         if found is None:
             return
         partition, counted, *shown = found
-        visible = int(memory.status in VISIBLE)
+        visible = int(is_visible(memory))
         now = [visible, *span(memory), *standing(memory)]
         if now == shown:
             return

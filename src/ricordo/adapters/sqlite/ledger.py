@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ricordo.adapters.sqlite import outbox, queue, upkeep
+from ricordo.adapters.sqlite import outbox, queue, tending, upkeep
 from ricordo.adapters.sqlite.census import census
 from ricordo.adapters.sqlite.checking import check
 from ricordo.adapters.sqlite.erasures import former_numbers
@@ -25,7 +25,17 @@ from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.writer import Writer
 from ricordo.errors import Invalid, RicordoError
 from ricordo.events import Event
-from ricordo.model import Backlog, Batch, Census, DeadLetter, Indexed, Scope, Space, Turn
+from ricordo.model import (
+    Backlog,
+    Batch,
+    Census,
+    DeadLetter,
+    Indexed,
+    Lease,
+    Scope,
+    Space,
+    Turn,
+)
 from ricordo.ports import Finding, Look, Unindexed, Work
 
 T = TypeVar("T")
@@ -218,6 +228,31 @@ class SqliteLedger:
     async def backlog(self, *, scope: Scope | None = None) -> Backlog:
         """See `ricordo.ports.Queue`."""
         return await self._readers.submit(lambda connection: queue.backlog(connection, scope=scope))
+
+    async def tend(
+        self, *, at: datetime, every: float, seconds: float, scope: Scope | None = None
+    ) -> Lease | None:
+        """See `ricordo.ports.Ledger`."""
+
+        def candidate(connection: sqlite3.Connection) -> int | None:
+            number = None if scope is None else find_scope(connection, scope)
+            return tending.due(connection, at=at, every=every, number=number)
+
+        def take(number: int, connection: sqlite3.Connection) -> Lease | None:
+            # Looked up before this transaction began: it may be another worker's by now.
+            if tending.due(connection, at=at, every=every, number=number) is None:
+                return None
+            return tending.take(connection, number, at=at, seconds=seconds)
+
+        while (number := await self._readers.submit(candidate)) is not None:
+            lease = await self._writer.submit(partial(take, number))
+            if lease is not None:
+                return lease
+        return None
+
+    async def release(self, lease: Lease) -> None:
+        """See `ricordo.ports.Ledger`."""
+        await self._writer.submit(lambda connection: tending.release(connection, lease))
 
     async def announced(self, *, after: int, limit: int) -> list[tuple[int, Event]]:
         """See `ricordo.ports.Outbox`."""

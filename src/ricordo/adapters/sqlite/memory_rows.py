@@ -47,6 +47,8 @@ NAMES = (
     "replaces",
     "prompt",
     "model",
+    "demoted_at",
+    "merged_into",
 )
 COLUMNS = ", ".join(f"m.{name}" for name in NAMES)
 _KINDS = {each.value: each for each in Kind}
@@ -56,6 +58,11 @@ _SENSITIVITIES = {each.value: each for each in Sensitivity}
 
 VISIBLE = (Status.ACTIVE, Status.SUPERSEDED)
 """Only these can be found; superseded ones by questions about the past."""
+
+
+def is_visible(memory: Memory) -> bool:
+    """Whether it can be found at all; for one that was merged, the other one is found."""
+    return memory.status in VISIBLE and memory.merged_into is None
 
 
 def memory_values(memory: Memory) -> tuple[Any, ...]:
@@ -85,6 +92,8 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
         dumps(memory.replaces) if memory.replaces else None,
         memory.prompt,
         memory.model,
+        micros_or_none(memory.demoted_at),
+        memory.merged_into,
     )
 
 
@@ -93,7 +102,7 @@ def memory_from(values: tuple[Any, ...], *, scope: Scope, origins: tuple[Origin,
     id_, kind, agent, text, _, status, source, recorded_at, updated_at = values[:9]
     valid_from, valid_until, expires_at, confidence, importance, sensitivity = values[9:15]
     pinned, recalls, last_recalled_at, version, pending, reasons, replaces = values[15:22]
-    prompt, model = values[22:]
+    prompt, model, demoted_at, merged_into = values[22:]
     return Memory(
         id=id_,
         scope=scope,
@@ -120,6 +129,8 @@ def memory_from(values: tuple[Any, ...], *, scope: Scope, origins: tuple[Origin,
         replaces=loads_all(str, replaces),
         prompt=prompt,
         model=model,
+        demoted_at=moment_or_none(demoted_at),
+        merged_into=merged_into,
     )
 
 

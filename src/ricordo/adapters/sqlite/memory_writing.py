@@ -1,6 +1,8 @@
 """Memories, written."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -77,12 +79,73 @@ class MemoryWriting(MemoryReading, IndexWriting):
             as_list(ids),
             number,
         )
-        rows = [row for (row,) in found]
+        rows = self._with_merged([row for (row,) in found], number)
         if number == NOWHERE or not rows:
             return {}
+        survivors = await self._bereave(rows, scope)
         removed = {"memory_index": self._unindex(rows)}
-        removed |= remove_memories(self._connection, rows, scope=number)
+        removed |= remove_memories(self._connection, rows, scope=number, survivors=survivors)
         return {place: count for place, count in removed.items() if count}
+
+    def _with_merged(self, rows: Sequence[int], number: int) -> list[int]:
+        """These memories and those that they stand for: to a person they are one. A proposed
+        wording goes with what it is made of."""
+        found = self._rows(
+            "with recursive gone (row) as (select value from json_each(?) union "
+            "select m.row from gone join memories g on g.row = gone.row "
+            "join memories m on m.scope_id = ? and m.merged_into = g.id union "
+            "select p.memory_row from gone join pass_steps p on p.other_row = gone.row "
+            "and p.act = 'reworded' join memories m on m.row = p.memory_row "
+            "and m.status in ('proposed', 'rejected') union "
+            "select p.other_row from gone join pass_steps p on p.memory_row = gone.row "
+            "and p.act = 'reworded' join memories m on m.row = p.other_row "
+            "and m.status = 'superseded') select row from gone order by row",
+            as_list(rows),
+            number,
+        )
+        return [row for (row,) in found]
+
+    async def _bereave(self, rows: Sequence[int], scope: Scope) -> list[int]:
+        """Take from memories that stand for one of these, and stay, the origins it brought."""
+        number, listed = self._number(scope), as_list(rows)
+        bereft: set[int] = set()
+        for row, memory_id in self._rows(
+            "select row, id from memories where merged_into is not null "
+            "and row in (select value from json_each(?))",
+            listed,
+        ):
+            [gone] = await self.memories([memory_id], scope=scope)
+            brought = {origin.mark for origin in gone.origins}
+            below, above = row, gone.merged_into
+            while above is not None and brought:
+                [survivor] = await self.memories([above], scope=scope)
+                at = self._row(
+                    "select row from memories where scope_id = ? and id = ?", number, above
+                )[0]
+                gathered = self._gathered(at, below)
+                brought = brought if gathered is None else brought & gathered
+                if at not in rows:
+                    self._lose(survivor, at, brought)
+                    bereft.add(at)
+                below, above = at, survivor.merged_into
+        return sorted(bereft)
+
+    def _gathered(self, survivor: int, gone: int) -> set[str] | None:
+        """Marks of the origins that a memory took over from another one; None where unknown."""
+        found = self._rows(
+            "select changes from pass_steps "
+            "where act = 'gathered' and memory_row = ? and other_row = ?",
+            survivor,
+            gone,
+        )
+        return {mark for (changes,) in found for mark in json.loads(changes)[2]} if found else None
+
+    def _lose(self, survivor: Memory, row: int, brought: set[str]) -> None:
+        own = tuple(origin for origin in survivor.origins if origin.mark not in brought)
+        left = replace(survivor, origins=own or survivor.origins[:1])
+        self._put_origins(left, row)
+        self._reindex(left, row)
+        self._change("update memories set version = version + 1 where row = ?", row)
 
     def _check_version(self, memory: Memory, known: int | None) -> None:
         expected = 1 if known is None else known + 1

@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from ricordo.adapters.sqlite.session import as_list
 
 PLACES = (
+    "pass_steps",
+    "merge_proposals",
+    "passes",
+    "tending",
     "evidence",
     "relation_origins",
     "merge_relations",

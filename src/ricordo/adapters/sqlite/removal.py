@@ -12,9 +12,16 @@ _IN = "(select value from json_each(?))"
 
 
 def remove_memories(
-    connection: sqlite3.Connection, rows: Sequence[int], *, scope: int
+    connection: sqlite3.Connection,
+    rows: Sequence[int],
+    *,
+    scope: int,
+    survivors: Sequence[int] = (),
 ) -> dict[str, int]:
     """Remove these rows of `memories` (all of one scope; their index rows are gone already).
+
+    Args:
+        survivors: rows that stand for some of them; their relations lose the origins of what goes.
 
     Returns rows removed by place.
     """
@@ -31,6 +38,8 @@ def remove_memories(
         "cross join evidence v on v.memory_row = f.value",
         listed,
     )
+    delete("pass_steps", f"memory_row in {_IN}", listed)
+    delete("pass_steps", f"other_row in {_IN}", listed)
     delete("evidence", f"memory_row in {_IN}", listed)
     unsupported = _column(
         connection,
@@ -45,7 +54,13 @@ def remove_memories(
         f"where row in {_IN}",
         (as_numbers(kept),),
     )
-    removed["relation_origins"] += _drop_origins(connection, listed, kept)
+    inherited = _column(
+        connection,
+        f"select distinct relation_row from evidence where memory_row in {_IN}",
+        as_numbers(survivors),
+    )
+    dropped = _drop_origins(connection, listed, sorted({*kept, *inherited}))
+    removed["relation_origins"] += dropped
     for place, count in remove_relations(connection, unsupported).items():
         removed[place] += count
     delete("refusals", f"row in {_IN}", as_numbers(refusals))
@@ -73,6 +88,8 @@ def remove_relations(connection: sqlite3.Connection, rows: Sequence[int]) -> dic
         listed,
         listed,
     )
+    removed["pass_steps"] = _delete(connection, "pass_steps", "relation_row", listed)
+    removed["pass_steps"] += _delete(connection, "pass_steps", "rival_row", listed)
     for table in ("merge_relations", "relation_origins", "evidence"):
         removed[table] = _delete(connection, table, "relation_row", listed)
     removed["relations"] = _delete(connection, "relations", "row", listed)
@@ -107,7 +124,12 @@ def _remove_lonely(connection: sqlite3.Connection, ends: Sequence[int]) -> dict[
             with_merged,
         )
     )
+    proposals = sum(
+        _delete(connection, "merge_proposals", end, with_merged)
+        for end in ("source_row", "target_row")
+    )
     removed = {
+        "merge_proposals": proposals,
         "merge_names": _delete(connection, "merge_names", "merge_row", merges),
         "merge_relations": _delete(connection, "merge_relations", "merge_row", merges),
         "merges": _delete(connection, "merges", "row", merges),

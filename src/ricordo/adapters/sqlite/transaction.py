@@ -7,11 +7,11 @@ from typing import TypeVar
 from ricordo.adapters.sqlite import outbox, queue
 from ricordo.adapters.sqlite.codec import dumps
 from ricordo.adapters.sqlite.erasures import remember_erasure
-from ricordo.adapters.sqlite.graph_reading import GraphReading
 from ricordo.adapters.sqlite.index_reading import IndexReading
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
 from ricordo.adapters.sqlite.memory_writing import MemoryWriting
 from ricordo.adapters.sqlite.merging import Merging
+from ricordo.adapters.sqlite.passes import PassKeeping, PassRecords
 from ricordo.adapters.sqlite.places import clear
 from ricordo.adapters.sqlite.session import NOWHERE, Session, subject_of
 from ricordo.adapters.sqlite.times import micros
@@ -24,13 +24,13 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Session)
 
 
-class SqliteReading(MemoryReading, IndexReading, GraphReading, WalkReading):
+class SqliteReading(MemoryReading, IndexReading, WalkReading, PassRecords):
     """See `ricordo.ports.Reading`."""
 
     still = True
 
 
-class SqliteWriting(MemoryWriting, Merging, WalkReading):
+class SqliteWriting(MemoryWriting, Merging, WalkReading, PassKeeping):
     """See `ricordo.ports.Writing`."""
 
     async def emit(self, event: Event) -> None:

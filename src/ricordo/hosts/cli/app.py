@@ -14,6 +14,7 @@ from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
 from ricordo.hosts.cli.given import Companion, Demo, Given, Opener
 from ricordo.hosts.cli.inspecting import doctor, stats
+from ricordo.hosts.cli.keeping import consolidate
 from ricordo.hosts.cli.naming import ENTITIES
 from ricordo.hosts.cli.parked import DEADLETTERS
 from ricordo.hosts.cli.reviewing import REVIEW
@@ -32,7 +33,7 @@ COMMANDS = {
     "Begin": (init, demo, chat),
     "Remember and recall": (remember, document, recall, explore),
     "Look and correct": (list_memories, show, edit, forget, erase),
-    "Operate": (worker, reindex, import_, export, stats, doctor),
+    "Operate": (worker, consolidate, reindex, import_, export, stats, doctor),
 }
 GROUPS = {
     "entities": ("Give an entity another name; make two of them one, and take it back.", ENTITIES),

@@ -7,7 +7,7 @@ import pytest
 
 from ricordo.errors import Conflict, Denied, Erased
 from ricordo.events import UserMemoryErased, UserMemoryStored
-from ricordo.model import Refusal, Relate, Scope, UserScope, new_id
+from ricordo.model import Act, PassStep, Refusal, Relate, Scope, UserScope, new_id
 from ricordo.ports import Ledger, Writing
 from ricordo.testing.ledger.making import (
     ALICE,
@@ -33,6 +33,7 @@ from ricordo.testing.ledger.making import (
     stored,
     turn,
 )
+from ricordo.testing.ledger.passes import a_pass, proposal
 from ricordo.testing.sealed import Sealed
 
 
@@ -60,6 +61,9 @@ async def fill(ledger: Ledger, scope: Scope, *, text: str = "A secret of the sco
         await tx.audit("fill", by="alice", scope=scope, subjects=[kept.id])
         await tx.enqueue(Relate(memory_id=kept.id, at=START), scope=scope)
         if isinstance(scope, UserScope):
+            done = a_pass(PassStep(act=Act.DEMOTED, memory_id=kept.id), scope=scope)
+            await tx.note(done, scope=scope)
+            await tx.propose_merge(proposal(b, c, done), scope=scope)
             await tx.emit(
                 UserMemoryStored(
                     id=new_id("e"), at=START, scope=scope, memory_id=kept.id, kind="fact"
@@ -73,6 +77,7 @@ async def fill(ledger: Ledger, scope: Scope, *, text: str = "A secret of the sco
         batch = await ledger.claim(at=START, size=1, patience=0, lease=60, scope=scope)
         assert batch
         await ledger.park(batch, reason="no model", at=START)
+        assert await ledger.tend(at=START, every=0, seconds=60, scope=scope)
 
 
 async def _remove(ledger: Ledger, *ids: str) -> dict[str, int]:

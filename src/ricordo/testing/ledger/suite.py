@@ -8,6 +8,7 @@ from ricordo.testing.ledger.index import IndexTests
 from ricordo.testing.ledger.making import HandClock
 from ricordo.testing.ledger.memories import MemoryTests
 from ricordo.testing.ledger.opening import OpenLedger
+from ricordo.testing.ledger.passes import MergedTests, PassTests, TendingTests
 from ricordo.testing.ledger.queues import QueueTests, RequestTests
 from ricordo.testing.ledger.removals import ErasureTests, RemovalTests
 from ricordo.testing.ledger.walks import WalkTests
@@ -22,6 +23,9 @@ class LedgerSuite(
     WalkTests,
     RemovalTests,
     ErasureTests,
+    PassTests,
+    MergedTests,
+    TendingTests,
     QueueTests,
     RequestTests,
     TransactionTests,

@@ -1,0 +1,238 @@
+"""What passes of consolidation did and propose, kept in the transactions that do it."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from ricordo.adapters.sqlite import tending
+from ricordo.adapters.sqlite.graph_reading import GraphReading
+from ricordo.adapters.sqlite.graph_rows import ENDS, RELATION, relation_from
+from ricordo.adapters.sqlite.session import as_list, check_keys
+from ricordo.adapters.sqlite.times import micros, micros_or_none, moment, moment_or_none
+from ricordo.errors import Conflict, NotFound
+from ricordo.model import Act, Lease, MergeProposal, Pass, PassStep, Relation, Scope, UserScope
+
+_STEP = (
+    "select p.pass_row, p.act, m.id, o.id, r.id, v.id, p.proposal_id, p.changes from pass_steps p "
+    "left join memories m on m.row = p.memory_row left join memories o on o.row = p.other_row "
+    "left join relations r on r.row = p.relation_row "
+    "left join relations v on v.row = p.rival_row "
+    "where p.pass_row in (select value from json_each(?)) order by p.pass_row, p.row"
+)
+_PROPOSAL = (
+    "select q.id, s.id, t.id, s.name, t.name, q.reason, q.at, p.id, q.rejected "
+    "from merge_proposals q join entities s on s.row = q.source_row "
+    "join entities t on t.row = q.target_row join passes p on p.row = q.pass_row "
+    "where q.scope_id = ? and s.merged_into is null and t.merged_into is null order by q.row"
+)
+_MEMORY_ROW = "(select row from memories where scope_id = ? and id = ?)"
+_RELATION_ROW = "(select row from relations where scope_id = ? and id = ?)"
+_INSERT_STEP = (
+    "insert into pass_steps (scope_id, pass_row, act, memory_row, other_row, relation_row, "
+    f"rival_row, proposal_id, changes) values (?, ?, ?, {_MEMORY_ROW}, {_MEMORY_ROW}, "
+    f"{_RELATION_ROW}, {_RELATION_ROW}, ?, ?)"
+)
+
+
+class PassRecords(GraphReading):
+    """Reads what was done."""
+
+    async def passes(self, *, scope: Scope, limit: int) -> list[Pass]:
+        """See `ricordo.ports.Reading`."""
+        number = self._number(scope)
+        found = self._rows(
+            "select row, id, at, done_by, undone_at from passes where scope_id = ? "
+            "order by row desc limit ?",
+            number,
+            limit,
+        )
+        steps: dict[int, list[PassStep]] = defaultdict(list)
+        for row, *values in self._rows(_STEP, as_list(row[0] for row in found)):
+            steps[row].append(_step(values))
+        return [
+            Pass(
+                id=id_,
+                scope=_person(scope),
+                at=moment(at),
+                by=by,
+                steps=tuple(steps[row]),
+                undone_at=moment_or_none(undone_at),
+            )
+            for row, id_, at, by, undone_at in found
+        ]
+
+    async def relations(self, ids: Sequence[str], *, scope: Scope) -> list[Relation]:
+        """See `ricordo.ports.Reading`."""
+        found = self._rows(
+            f"{RELATION} from json_each(?) f cross join relations r "
+            f"on r.scope_id = ? and r.id = f.value {ENDS} group by r.row order by r.id",
+            as_list(ids),
+            self._number(scope),
+        )
+        origins = self._relation_origins([row[0] for row in found])
+        return [relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found]
+
+    async def merge_proposals(self, *, scope: Scope) -> list[MergeProposal]:
+        """See `ricordo.ports.Reading`."""
+        return [
+            MergeProposal(
+                id=id_,
+                scope=scope,
+                source=source,
+                target=target,
+                source_name=source_name,
+                target_name=target_name,
+                reason=reason,
+                at=moment(at),
+                pass_id=pass_id,
+                rejected=bool(rejected),
+            )
+            for (
+                id_,
+                source,
+                target,
+                source_name,
+                target_name,
+                reason,
+                at,
+                pass_id,
+                rejected,
+            ) in self._rows(_PROPOSAL, self._number(scope))
+        ]
+
+
+class PassKeeping(PassRecords):
+    """Writes what is done."""
+
+    async def hold(self, lease: Lease, *, scope: Scope) -> None:
+        """See `ricordo.ports.Writing`."""
+        tending.hold(self._connection, lease, number=self._number(scope), now=self._clock())
+
+    async def note(self, done: Pass, *, scope: Scope) -> None:
+        """See `ricordo.ports.Writing`."""
+        check_keys(done.id)
+        number = self._owned(scope)
+        self._change(
+            "insert into passes (id, scope_id, at, done_by) values (?, ?, ?, ?) "
+            "on conflict (scope_id, id) do nothing",
+            done.id,
+            number,
+            micros(done.at),
+            done.by,
+        )
+        (row,) = self._row("select row from passes where scope_id = ? and id = ?", number, done.id)
+        self._connection.executemany(
+            _INSERT_STEP, [_step_values(step, number, row) for step in done.steps]
+        )
+
+    async def mark_undone(self, pass_id: str, *, at: datetime, scope: Scope) -> None:
+        """See `ricordo.ports.Writing`."""
+        number = self._number(scope)
+        changed = self._change(
+            "update passes set undone_at = ? where scope_id = ? and id = ?",
+            micros(at),
+            number,
+            pass_id,
+        )
+        if changed == 0:
+            raise NotFound(f"no pass {pass_id[:80]!a} here")
+        self._change(
+            "delete from pass_steps where pass_row = "
+            "(select row from passes where scope_id = ? and id = ?)",
+            number,
+            pass_id,
+        )
+
+    async def count_recalls(
+        self, memory_id: str, recalls: int, *, last: datetime | None, scope: Scope
+    ) -> None:
+        """See `ricordo.ports.Writing`."""
+        self._change(
+            "update memories set recalls = ?, last_recalled_at = ? where scope_id = ? and id = ?",
+            recalls,
+            micros_or_none(last),
+            self._number(scope),
+            memory_id,
+        )
+
+    async def propose_merge(self, proposal: MergeProposal, *, scope: Scope) -> None:
+        """See `ricordo.ports.Writing`."""
+        check_keys(proposal.id)
+        number = self._number(scope)
+        ends = [
+            self._row("select row from entities where scope_id = ? and id = ?", number, end)
+            for end in (proposal.source, proposal.target)
+        ]
+        of = self._row(
+            "select row from passes where scope_id = ? and id = ?", number, proposal.pass_id
+        )
+        if None in ends or of is None:
+            raise NotFound(f"proposal {proposal.id} names an entity or a pass that is not here")
+        added = self._change(
+            "insert into merge_proposals (id, scope_id, source_row, target_row, reason, at, "
+            "pass_row, rejected) values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing",
+            proposal.id,
+            number,
+            ends[0][0],
+            ends[1][0],
+            proposal.reason,
+            micros(proposal.at),
+            of[0],
+            int(proposal.rejected),
+        )
+        if added == 0:
+            raise Conflict(
+                f"it was proposed before to merge {proposal.source} and {proposal.target}"
+            )
+
+    async def decide_merge(self, proposal_id: str, *, rejected: bool, scope: Scope) -> None:
+        """See `ricordo.ports.Writing`."""
+        statement = (
+            "update merge_proposals set rejected = 1 where scope_id = ? and id = ?"
+            if rejected
+            else "delete from merge_proposals where scope_id = ? and id = ?"
+        )
+        if self._change(statement, self._number(scope), proposal_id) == 0:
+            raise NotFound(f"no proposal {proposal_id[:80]!a} here")
+
+
+def _person(scope: Scope) -> UserScope:
+    if not isinstance(scope, UserScope):
+        raise TypeError("only a person's memory is consolidated")
+    return scope
+
+
+def _step(values: Sequence[Any]) -> PassStep:
+    act, memory_id, other_id, relation_id, rival_id, proposal_id, changes = values
+    before, after, marks = json.loads(changes)
+    return PassStep(
+        act=Act(act),
+        memory_id=memory_id,
+        other_id=other_id,
+        relation_id=relation_id,
+        rival_id=rival_id,
+        before=before,
+        after=after,
+        marks=tuple(marks),
+        proposal_id=proposal_id,
+    )
+
+
+def _step_values(step: PassStep, number: int, pass_row: int) -> tuple[Any, ...]:
+    return (
+        number,
+        pass_row,
+        step.act.value,
+        number,
+        step.memory_id,
+        number,
+        step.other_id,
+        number,
+        step.relation_id,
+        number,
+        step.rival_id,
+        step.proposal_id,
+        json.dumps([dict(step.before), dict(step.after), step.marks]),
+    )
