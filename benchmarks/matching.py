@@ -44,10 +44,12 @@ class Outcome:
 
     Args:
         gone: numbers (from 1) of the known memories that are not active any more.
+        parked: turns that went to the dead letters, for the answer could not be read.
     """
 
     kept: tuple[Kept, ...] = ()
     gone: frozenset[int] = frozenset()
+    parked: int = 0
 
 
 @dataclass
@@ -62,14 +64,20 @@ class Tally:
         self.counts.update(other.counts)
 
     def share(self, part: str, whole: str) -> tuple[float, int]:
-        """Percentage and what it is of; 100 of nothing."""
+        """Percentage, and of how many; 0 of nothing."""
         of = self.counts[whole]
-        return (100.0 * self.counts[part] / of if of else 100.0), of
+        return (100.0 * self.counts[part] / of if of else 0.0), of
+
+    @property
+    def categories(self) -> list[str]:
+        """Of the bans that were counted."""
+        named = (name.removeprefix("bans ") for name in self.counts if name.startswith("bans "))
+        return sorted(named)
 
 
 def judge(chat: Chat, outcome: Outcome) -> Tally:
     """Compare what a chat led to with its labels."""
-    tally = Tally()
+    tally = Tally(Counter({"chats": 1, "parked": bool(outcome.parked)}))
     _stored(chat, outcome, tally)
     _banned(chat, outcome, tally)
     _updated(chat, outcome, tally)

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ricordo.memory import announcing, prompting
+from ricordo.memory.credentials import without_secrets
 from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.ranking import WEIGHTS, best
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Draft, relate, store
+from ricordo.memory.voices import own_voice
 from ricordo.model import (
     MAX_TEXT,
     Batch,
@@ -67,7 +69,7 @@ class Learner:
             Malformed: the answer stayed unreadable.
             Unavailable: the model or the embedder is.
         """
-        turns = [job.work for job in batch.jobs if isinstance(job.work, Turn)]
+        turns = [_heard(job.work) for job in batch.jobs if isinstance(job.work, Turn)]
         if not any(_own_words(turn) for turn in turns):
             return Lesson(batch=batch)  # nothing of the user's own: no call
         existing = await self._existing(batch, turns)
@@ -333,6 +335,20 @@ def _origin(turn: Turn, quote: Located | None) -> Origin:
         message_ids=tuple(said.id for said in turn.said if said.id is not None),
         quote=None if quote is None else quote.span,
     )
+
+
+def _heard(turn: Turn) -> Turn:
+    """The turn, its user speaking only in their own voice; what they pasted is blanked out.
+
+    So are secrets: a model that saw one could quote it alone, where nothing tells what it is.
+    """
+    said = tuple(
+        replace(said, text=without_secrets(own_voice(said.text)))
+        if said.speaker is Speaker.USER and said.trusted
+        else said
+        for said in turn.said
+    )
+    return replace(turn, said=said)
 
 
 def _own_words(turn: Turn) -> str:
