@@ -1,16 +1,10 @@
-"""The benchmark `extraction` measures: its matcher can fail, its labels are sound, its run repeats."""
+"""The benchmark `extraction`: its matcher can fail, its labels are sound, its run repeats."""
 
-import argparse
-import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from benchmarks import extraction
 from benchmarks.chats import LANGUAGES, PARTS, Chat, Expected, Forbidden, load
 from benchmarks.matching import Kept, Outcome, holds, judge, overlap, says
-
-from ricordo.hosts.demo import load as load_recordings
 
 CHATS = {chat.id: chat for chat in load()}
 MESSAGE = "I moved to Basel, and please keep answers short. My PIN is 4817."
@@ -141,6 +135,7 @@ def test_labels_are_sound(chat: Chat) -> None:
         assert expected.any
         assert all(any(quote in own for own in chat.own_words) for quote in expected.quotes)
         assert expected.replaces is None or expected.replaces <= len(chat.known)
-    wanted = [" ".join(words) for each in chat.expected for words in each.any]
+    alternatives = [words for each in chat.expected for words in each.any]
+    wanted = [" ".join(w for w in words if not w.startswith("!")) for words in alternatives]
     for ban in chat.forbidden:
         assert not any(holds(text, ban.any) for text in wanted), ban.category

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from ricordo.memory.credentials import without_secrets
 from ricordo.memory.screening import (
     instruction_like,
     refuse_reason,
@@ -245,3 +246,21 @@ def test_screening_takes_time_proportional_to_the_text(piece: str) -> None:
     reasons(text)
     sensitivity_of(text)
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("My password is hunter2, how do I change it?", "My password is , how do I change it?"),
+        ("Use sk-proj-a1B2c3D4e5F6g7H8i9J0kkLL9 for it.", "Use for it."),
+        ("card 4111 1111 1111 1111 was refused", "card was refused"),
+        ("postgres://bob:pw123@db.example/x fails", "fails"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- there", "there"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE and more", ""),
+        ("My password is wrong.", "My password is wrong."),
+    ],
+)
+def test_a_secret_is_blanked_out_and_the_rest_stays_in_place(text: str, left: str) -> None:
+    blanked = without_secrets(text)
+    assert " ".join(blanked.split()) == left
+    assert len(blanked) == len(text)

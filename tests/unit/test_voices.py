@@ -36,7 +36,7 @@ def test_the_words_of_others_are_blanked_out(text: str, own: str) -> None:
         "Liebe Grüsse aus Thun! Ich wohne jetzt dort.",
         'I work on "Project Falcon", and I read "War and Peace".',
         "L'Aquila è dov'è nato mio padre: l'anno era il '61.",
-        "My screen is 27\" wide and the old one was 24\" wide.",
+        'My screen is 27" wide and the old one was 24" wide.',
         "I live in Rome.\nMy budget: 300 francs.\nFrom there I commute to Naples.",
         "2 > 1, and I like short answers.",
     ],
@@ -56,7 +56,9 @@ def test_a_message_that_is_wholly_a_passage_stays() -> None:
     assert own_voice(text) == text
 
 
-@pytest.mark.parametrize("piece", ['"', "«", "“a ", "```", "\n> a", "\ndear ", " \t", "„a", ' "a b'])
+@pytest.mark.parametrize(
+    "piece", ['"', "«", "“a ", "```", "\n> a", "\ndear ", " \t", "„a", ' "a b']
+)
 def test_it_takes_time_in_proportion_to_the_text(piece: str) -> None:
     began = time.perf_counter()
     own_voice(piece * (200_000 // len(piece)))

@@ -76,7 +76,7 @@ _CARD = re.compile(r"(?<![\w.,-])(?:\d[ -]?){12,18}\d(?![\w-])")
 _ISSUERS = re.compile(r"^(?:4|5[1-5]|2[2-7]|3[4-7]|6(?:011|4|5|2))")
 
 
-_KEY_ENDS = re.compile(r"-----END [A-Z ]{0,40}-----")
+_KEY = re.compile(r"-----END [A-Z ]{0,40}-----|\Z")
 _REST = re.compile(r"\S*")
 _SEEN = re.compile(r"\S")
 
@@ -93,13 +93,9 @@ def without_secrets(text: str) -> str:
     """
     characters = list(text)
     for name, start, end in _found(text):
-        if name == "secret:private-key":
-            last = _KEY_ENDS.search(text, end)
-            end = last.end() if last else len(text)
-        else:
-            rest = _REST.match(text, end)
-            end = rest.end() if rest else end
-        characters[start:end] = _SEEN.sub(" ", text[start:end])
+        whole = (_KEY if name == "secret:private-key" else _REST).search(text, end)
+        until = start + len(text[start : whole.end() if whole else end].rstrip(_TAIL))
+        characters[start:until] = _SEEN.sub(" ", text[start:until])
     return "".join(characters)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ricordo.memory import announcing, prompting
+from ricordo.memory import announcing, prompting, weighing
 from ricordo.memory.credentials import without_secrets
 from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.ranking import WEIGHTS, best
@@ -82,7 +82,13 @@ class Learner:
             open_vocabulary=self._services.vocabulary.open,
         )
         answer = await extractor.extract(instructions)
-        sifter = _Sifter(self._services, batch=batch, turns=turns, existing=existing)
+        sifter = _Sifter(
+            self._services,
+            batch=batch,
+            turns=turns,
+            existing=existing,
+            shown=(*prompting.example_texts(instructions), *(one.text for one in existing)),
+        )
         memories, refusals = sifter.sift(answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
 
@@ -207,11 +213,13 @@ class _Sifter:
         batch: Batch,
         turns: Sequence[Turn],
         existing: Sequence[Memory],
+        shown: Sequence[str],
     ) -> None:
         self._services = services
         self._scope = batch.scope
         self._turns = turns
         self._existing = existing
+        self._shown = shown
         self._now = services.clock()
         self._memories: list[Sifted] = []
         self._refusals: list[Refusal] = []
@@ -220,8 +228,11 @@ class _Sifter:
         self, answer: Extraction, *, notes: Sequence[str]
     ) -> tuple[list[Sifted], tuple[Refusal, ...]]:
         """The memories that may be stored, and a refusal for all that may not or was not read."""
-        for candidate in answer.candidates:
+        candidates, mistaken = weighing.settled(answer.candidates)
+        for candidate in candidates:
             self._one(candidate, answer)
+        for candidate in mistaken:
+            self._refuse("its quote states a fact, and no wish", candidate.text, None)
         for fault in answer.faults:
             self._refuse(f"unreadable item: {fault}", None, None)
         for note in filter(prompting.concerns_source, notes):
@@ -246,6 +257,10 @@ class _Sifter:
             return
         if candidate.kind not in (Kind.PREFERENCE, Kind.FACT):
             self._refuse("its kind is neither preference nor fact", text, origin)
+            return
+        doubt = weighing.doubt(Kind(candidate.kind), text, quote, shown=self._shown)
+        if doubt is not None:
+            self._refuse(doubt, text, origin)
             return
         self._keep(candidate, text, turn, origin, answer)
 

@@ -65,7 +65,6 @@ def _mail() -> re.Pattern[str]:
     lists: dict[str, Any] = tomllib.loads(source)
     headers = "|".join(re.escape(word) for word in lists["mail"]["headers"])
     greetings = "|".join(re.escape(word) for word in lists["mail"]["greetings"])
-    return re.compile(
-        rf"^[ \t]*(?:{headers})[ \t\u00a0]?:[ \t]\S|(?<=\n)[ \t]*(?:{greetings})\b[^\n,:]{{0,60}}[,:]",
-        re.MULTILINE | re.IGNORECASE,
-    )
+    header = rf"^[ \t]*(?:{headers})[ \t\u00a0]?:[ \t]\S"
+    greeting = rf"(?<=\n)[ \t]*(?:{greetings})\b[^\n,:]{{0,60}}[,:]"
+    return re.compile(f"{header}|{greeting}", re.MULTILINE | re.IGNORECASE)
