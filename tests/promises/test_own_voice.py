@@ -1,4 +1,4 @@
-"""Promise 8: grounded, on the whole way: what a model is shown of a turn, and what is kept of it."""
+"""Promise 8, on the whole way: what a model is shown of a turn, and what is kept of its answer."""
 
 from pathlib import Path
 

@@ -36,6 +36,8 @@ def test_a_question_is_no_fact(message: str, quote: str) -> None:
         ("Wenn ich arbeite, trinke ich Tee.", "trinke ich Tee"),
         ("Si possible je prends le train.", "je prends le train"),
         ("I write novels and I read a lot.", "I write novels"),
+        ("Does my dog Rex need a new shot?", "my dog Rex"),
+        ("Schreib einen Brief an meine Vermieterin Frau Lüthi.", "meine Vermieterin Frau Lüthi"),
     ],
 )
 def test_what_stands_beside_a_question_or_condition_may_be_one(message: str, quote: str) -> None:

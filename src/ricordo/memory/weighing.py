@@ -31,6 +31,7 @@ _STEM = 5
 class _Lists:
     """What `weighing.toml` lists, as patterns."""
 
+    own: re.Pattern[str]
     supposed: re.Pattern[str]
     supposed_asking: re.Pattern[str]
     tasks: re.Pattern[str]
@@ -50,19 +51,22 @@ def doubt(kind: Kind, text: str, quote: Located, *, shown: Iterable[str] = ()) -
     if any(_plain(each) == _plain(text) for each in shown) and not _alike(text, sentences):
         return "it repeats what the model was shown, and its quote says something else"
     first = sentences[0] if sentences else ""
-    if lists.once.match(first) and not lists.lasting.search(first):
-        return "it is a task for this one time"
-    if kind is not Kind.FACT:
-        return None
-    if _asks(quote):
-        return "it is a question"
-    if lists.supposed.match(first) or (
-        lists.supposed_asking.match(first) and first.endswith(_ASKS)
-    ):
+    if kind is Kind.FACT and _is_supposed(first):
         return "it is only supposed"
-    if lists.tasks.match(first):
+    if lists.own.search(_plain(quote.span)):
+        return None
+    if kind is Kind.FACT and _asks(quote):
+        return "it is a question"
+    once = lists.once.match(first) and not lists.lasting.search(first)
+    if once or (kind is Kind.FACT and lists.tasks.match(first)):
         return "it is a task for this one time"
     return None
+
+
+def _is_supposed(sentence: str) -> bool:
+    lists = _lists()
+    asked = lists.supposed_asking.match(sentence) and sentence.endswith(_ASKS)
+    return bool(asked or lists.supposed.match(sentence))
 
 
 def settled(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
@@ -163,6 +167,7 @@ def _lists() -> _Lists:
     tasks = lists["tasks"]
     polite = rf"(?:(?:{_either(tasks['polite'])})[\s,]+)*"
     return _Lists(
+        own=_pattern(lists["own"]["words"]),
         supposed=_pattern(lists["supposed"]["always"]),
         supposed_asking=_pattern(lists["supposed"]["asked"]),
         tasks=_pattern([*tasks["verbs"], *tasks["once"]], before=polite),
