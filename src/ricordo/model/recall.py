@@ -55,6 +55,8 @@ class Weights:
             and just after.
         sitting_meaning, sitting_words: the best of what was said in the same sitting.
         date: what was said in a month or year that the question names; as much again on its day.
+        unknown: how many times more a memory's own meaning counts, where it stands out, when no
+            memory holds a word of the question; the less, the more of them are known.
     """
 
     meaning: float = 0.0
@@ -65,6 +67,7 @@ class Weights:
     sitting_meaning: float = 0.0
     sitting_words: float = 0.0
     date: float = 0.0
+    unknown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,7 @@ class Hit:
     Args:
         cosine, bm25: in [-1, 1] and ≥ 0, both exact; 0 where unknown.
         meaning, words, nearby, sitting, date: what each signal counts by the asked weights.
+        emphasis: what meaning counts more, since words of the question are unknown.
         length: words of the text.
         in_company: whether others of its thread that are visible were said around it.
     """
@@ -114,13 +118,15 @@ class Hit:
     nearby: float = 0.0
     sitting: float = 0.0
     date: float = 0.0
+    emphasis: float = 0.0
     length: int = 0
     in_company: bool = False
 
     @property
     def fused(self) -> float:
         """All signals together."""
-        return self.meaning + self.words + self.nearby + self.sitting + self.date
+        found = self.meaning + self.words + self.nearby + self.sitting + self.date
+        return found + self.emphasis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ricordo.adapters.local.context import Context
 from ricordo.adapters.local.dating import dated
-from ricordo.adapters.local.fusing import Fusion, Parts
+from ricordo.adapters.local.fusing import Fusion
 from ricordo.adapters.local.loaded import Loaded
 from ricordo.adapters.local.meaning import Near, exact, nearest, standing
 from ricordo.adapters.local.view import Numbers, View
@@ -89,6 +89,9 @@ def _hits(
     numbers = np.array(order, np.intp)
     lengths = view.lengths()[numbers].astype(np.int64).tolist()
     columns = (scores[numbers].tolist(), lengths, context.in_company[numbers].tolist())
+    parts = fusion.exact(numbers)
+    counted = (parts.meaning, parts.words, parts.nearby, parts.sitting, parts.date, parts.emphasis)
+    rows = zip(*(column.tolist() for column in counted), strict=True)
     return tuple(
         Hit(
             memory_id=view.id_of(number),
@@ -100,18 +103,14 @@ def _hits(
             nearby=nearby,
             sitting=sitting,
             date=date,
+            emphasis=more,
             length=length,
             in_company=in_company,
         )
-        for number, score, length, in_company, (meaning, words, nearby, sitting, date) in zip(
-            order, *columns, _by_row(fusion.exact(numbers)), strict=True
+        for number, score, length, in_company, (meaning, words, nearby, sitting, date, more) in zip(
+            order, *columns, rows, strict=True
         )
     )
-
-
-def _by_row(parts: Parts) -> list[tuple[float, ...]]:
-    columns = (parts.meaning, parts.words, parts.nearby, parts.sitting, parts.date)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _best(

@@ -27,8 +27,8 @@ class MemoryReading(Session):
         """See `ricordo.ports.Reading`."""
         found = self._rows(
             f"select m.row, {COLUMNS} from json_each(?) f cross join memories m "
-            "on m.scope_id = ? and m.id = f.value group by m.row",
-            as_list(ids),
+            "on m.scope_id = ? and m.id = f.value",
+            as_list(dict.fromkeys(ids)),
             self._number(scope),
         )
         by_id = {memory.id: memory for memory in self._memories_from(found, scope)}
