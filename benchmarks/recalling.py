@@ -117,7 +117,7 @@ def add(
         ]
         for k in top:
             value = 100 * float(np.mean([_share(question, ids[:k]) for question, ids in asked]))
-            report.add(system, f"{label} recall@{k}", value, "%", n=len(asked))
+            report.add(f"{system}: {label}", f"recall@{k}", value, "%", n=len(asked))
 
 
 def _share(question: Question, ids: Sequence[str]) -> float:

@@ -254,10 +254,12 @@ class Tally:
         self.chats = self.others = self.chat_tokens = self.other_tokens = self.embeddings = 0
 
 
-async def run_turns(bench: Bench, tallies: dict[str, Tally], *, rounds: int, shift: int) -> None:
-    """Rounds of two conversations of eight turns, each agent in its turn.
+async def run_turns(
+    bench: Bench, tallies: dict[str, Tally], *, rounds: int, shift: int, turns: int = TURNS
+) -> None:
+    """Rounds of conversations of eight turns, each agent in its turn.
 
-    So Ricordo extracts the first conversation while the second goes on.
+    With two of them Ricordo extracts the first while the second goes on.
     """
     for round_ in range(rounds):
         for name, agent in bench.agents.items():
@@ -265,9 +267,9 @@ async def run_turns(bench: Bench, tallies: dict[str, Tally], *, rounds: int, shi
             tally = tallies[name]
             bench.mind.clear()
             before = bench.embeddings(name)
-            for n in range(TURNS):
+            for n in range(turns):
                 session = session if n % 8 or not n else bench.session()
-                said = sentence(10_000 + shift + round_ * TURNS + n)
+                said = sentence(10_000 + shift + round_ * turns + n)
                 started = time.perf_counter()
                 await agent.run(QUESTION.format(said=said), session=session)
                 tally.times.append((time.perf_counter() - started) * 1_000)
@@ -311,7 +313,7 @@ def tell(bench: Bench, tallies: dict[str, Tally], latency: int, *, report: Repor
 async def main() -> None:
     """Both latencies, on one set of stores."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two conversations per latency")
+    parser.add_argument("--quick", action="store_true", help="one conversation per latency")
     parser.add_argument("--json", metavar="FILE", help="write the results there as JSON")
     asked = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -320,13 +322,14 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as name, FakeModel(mind) as endpoint:
         async with AsyncExitStack() as stack:
             bench = await build(stack, Path(name), mind, endpoint)
-            await run_turns(bench, {each: Tally() for each in bench.agents}, rounds=1, shift=0)
-            rounds = 1 if asked.quick else 5
+            rounds, turns = (1, TURNS // 2) if asked.quick else (5, TURNS)
+            warming = {each: Tally() for each in bench.agents}
+            await run_turns(bench, warming, rounds=1, shift=0, turns=turns)
             for number, latency in enumerate((0, 300), start=1):
                 mind.seconds = latency / 1_000
                 bench.embedder.times.clear()
                 tallies = {each: Tally() for each in bench.agents}
-                await run_turns(bench, tallies, rounds=rounds, shift=1_000 * number)
+                await run_turns(bench, tallies, rounds=rounds, shift=1_000 * number, turns=turns)
                 tell(bench, tallies, latency, report=report)
     report.finish(asked.json)
 

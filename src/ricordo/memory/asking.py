@@ -1,8 +1,9 @@
 """What a question names: entities, and the asker."""
 
 import re
+from collections.abc import Sequence
 
-from ricordo.model import MAX_NAME
+from ricordo.model import MAX_NAME, clean_text
 
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”„«»<>]+")
 _EDGE = ".'’`*_-"
@@ -12,6 +13,12 @@ LONGEST_NAME = 5
 
 MOST_WORDS = 60
 """Words of a question that are looked up as names: its last ones."""
+
+LONGEST_QUESTION = 4_000
+"""Characters of a question that are used."""
+
+FIRST_WORDS, LAST_WORDS = 32, 64
+"""Words that are looked for in memories where a question has more: each costs a look at all."""
 
 _ASKER = frozenset(
     """
@@ -37,6 +44,22 @@ def entity_names(question: str) -> tuple[str, ...]:
             if len(name) <= MAX_NAME:
                 names[_bare(name)] = None
     return tuple(names)
+
+
+def clamped(question: str, *, longest: int = LONGEST_QUESTION) -> str:
+    """What is used of a question: all of it, or of a longer one a quarter from its beginning and
+    the rest from its end; without what cannot be text."""
+    if len(question) > longest:
+        beginning = longest // 4
+        question = f"{question[:beginning]}\n{question[beginning + 1 - longest :]}"
+    return clean_text(question).strip()
+
+
+def telling(words: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """The words of a question that are looked for: of a long one those where people ask."""
+    if len(words) <= FIRST_WORDS + LAST_WORDS:
+        return tuple(words)
+    return (*words[:FIRST_WORDS], *words[-LAST_WORDS:])
 
 
 def _bare(name: str) -> str:

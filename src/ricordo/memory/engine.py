@@ -7,9 +7,12 @@ from datetime import datetime
 from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
-from ricordo.memory.recall import Ask, Recaller
+from ricordo.memory.recall import Recaller
+from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
+from ricordo.memory.stats import Stats, stats
 from ricordo.memory.user import UserMemory
+from ricordo.memory.watching import watch
 from ricordo.model import Principal, Recollection
 from ricordo.ports import EventBus, Extractor, Ledger
 
@@ -91,6 +94,7 @@ class Ricordo:
         organization: bool = True,
         namespaces: Sequence[str | None] | None = None,
         explain: bool = True,
+        nearly: int = 0,
     ) -> Recollection:
         """Find what helps with a question, in every memory that the principal may see.
 
@@ -109,8 +113,13 @@ class Ricordo:
             organization=organization,
             namespaces=None if namespaces is None else tuple(namespaces),
             explain=explain,
+            nearly=nearly,
         )
         return await self._recaller.recall(ask)
+
+    async def stats(self) -> Stats:
+        """Count the whole file, and how long this process took: an operator's view, without ids."""
+        return await stats(self._services)
 
     async def run(self) -> None:
         """Do the work that goes on in the background, until cancelled: learning, counting, and
@@ -119,3 +128,5 @@ class Ricordo:
             group.create_task(self.intake.run(), name="ricordo-intake")
             group.create_task(self._services.journal.run(), name="ricordo-journal")
             group.create_task(self.keeper.run(), name="ricordo-keeper")
+            if self._services.measures.telemetry is not None:
+                group.create_task(watch(self._services), name="ricordo-watch")

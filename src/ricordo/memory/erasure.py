@@ -2,7 +2,7 @@
 
 from ricordo.memory.services import Services
 from ricordo.model import Receipt, UserScope
-from ricordo.ports import Writing
+from ricordo.ports import Act, Fact, Writing
 
 
 async def erase(services: Services, *, scope: UserScope) -> Receipt:
@@ -11,6 +11,14 @@ async def erase(services: Services, *, scope: UserScope) -> Receipt:
     What remains on purpose is the keyed hash of the scope, so that a turn said before the erasure
     but delivered after it is refused, and the announcement that carries only that hash.
     """
+    with services.measures.act(Act.ERASE) as doing:
+        receipt = await _erase(services, scope=scope)
+        doing.tell(Fact.REMOVED, sum(receipt.removed.values()))
+        doing.tell(Fact.CLEAN, receipt.clean)
+    return receipt
+
+
+async def _erase(services: Services, *, scope: UserScope) -> Receipt:
     services.journal.drop(scope)
     at = services.clock()
 

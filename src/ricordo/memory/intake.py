@@ -7,9 +7,10 @@ from datetime import timedelta
 
 from ricordo.errors import Conflict, Malformed, RicordoError, SpaceMismatch, Unavailable
 from ricordo.memory.learning import Learner, Lesson
+from ricordo.memory.measuring import Doing
 from ricordo.memory.services import Services
 from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clean_text
-from ricordo.ports import Extractor
+from ricordo.ports import Act, Count, Extractor, Fact
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +69,10 @@ class Intake:
 
     async def observe(self, turn: Turn, *, scope: UserScope) -> bool:
         """Queue a turn durably; False if it was observed before."""
-        fresh = await self._services.ledger.accept(self._bounded(turn), scope=scope)
+        with self._services.measures.act(Act.OBSERVE) as doing:
+            fresh = await self._services.ledger.accept(self._bounded(turn), scope=scope)
+            doing.tell(Fact.MESSAGES, len(turn.said))
+            doing.tell(Fact.FRESH, fresh)
         self.nudge()
         return fresh
 
@@ -139,18 +143,29 @@ class Intake:
 
     async def _process(self, batch: Batch, extractor: Extractor) -> None:
         """Extract and commit one batch; what fails is given back or parked, never lost."""
+        with self._services.measures.act(Act.EXTRACT) as doing:
+            doing.tell(Fact.JOBS, len(batch.jobs))
+            doing.tell(Fact.ATTEMPT, batch.jobs[0].attempts + 1)
+            doing.tell(Fact.OUTCOME, await self._processed(batch, extractor, doing))
+
+    async def _processed(self, batch: Batch, extractor: Extractor, doing: Doing) -> str:
+        """The same; returns how it ended."""
         try:
             lesson = await self._lesson(batch, extractor)
-            await self._learner.commit(lesson)
+            committed = await self._learner.commit(lesson)
+            doing.tell(Fact.STORED, committed.stored)
+            doing.tell(Fact.REFUSED, committed.refused)
+            return "stored"
         except (Unavailable, SpaceMismatch) as error:  # the latter until someone reindexes
-            await self._give_back(batch, error)
+            return await self._give_back(batch, error)
         except Malformed as error:
-            await self._alone(batch, extractor, error)
+            return await self._alone(batch, extractor, error)
         except Conflict as error:
             # The lease ran out or the person was erased: whoever holds the jobs now decides.
             _log.info("batch of %d jobs was not committed: %s", len(batch.jobs), error)
+            return "lost"
         except RicordoError as error:
-            await self._park(batch, error)
+            return await self._park(batch, error)
         except asyncio.CancelledError:
             await asyncio.shield(self._hand_back(batch))
             raise
@@ -160,23 +175,23 @@ class Intake:
             return await self._learner.relations(batch, extractor)
         return await self._learner.memories(batch, extractor)
 
-    async def _alone(self, batch: Batch, extractor: Extractor, error: Malformed) -> None:
+    async def _alone(self, batch: Batch, extractor: Extractor, error: Malformed) -> str:
         """One unreadable answer must not cost a turn's neighbours: try each job by itself."""
         if len(batch.jobs) == 1:
-            await self._park(batch, error)
-            return
+            return await self._park(batch, error)
         for job in batch.jobs:
             await self._process(_only(batch, job), extractor)
+        return "alone"
 
-    async def _give_back(self, batch: Batch, error: RicordoError) -> None:
+    async def _give_back(self, batch: Batch, error: RicordoError) -> str:
         attempts = batch.jobs[0].attempts + 1
         if attempts >= self._pace.attempts:
-            await self._park(batch, error)
-            return
+            return await self._park(batch, error)
         delay = min(self._pace.backoff * 2 ** (attempts - 1), 3_600.0)
         _log.warning("extraction failed (try %d), again in %.0f s: %s", attempts, delay, error)
         at = self._services.clock() + timedelta(seconds=delay)
         await self._services.ledger.retry(batch, at=at)
+        return "given_back"
 
     async def _hand_back(self, batch: Batch) -> None:
         """Let others have what this worker may not finish; that is no failed attempt."""
@@ -186,10 +201,12 @@ class Intake:
             # Committed just now, or free again when its lease ends.
             _log.info("batch of %d jobs was not given back: %s", len(batch.jobs), error)
 
-    async def _park(self, batch: Batch, error: RicordoError) -> None:
+    async def _park(self, batch: Batch, error: RicordoError) -> str:
         reason = f"{type(error).__name__}: {error}"
         _log.error("%d jobs went to the dead letters: %s", len(batch.jobs), reason)
         await self._services.ledger.park(batch, reason=reason, at=self._services.clock())
+        self._services.measures.add(Count.PARKED, len(batch.jobs), by=type(error).__name__)
+        return "parked"
 
     def _bounded(self, turn: Turn) -> Turn:
         return Turn(

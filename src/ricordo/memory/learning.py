@@ -30,7 +30,7 @@ from ricordo.model import (
     UserScope,
     clean_text,
 )
-from ricordo.ports import Candidate, Extraction, Extractor, Reading, Writing
+from ricordo.ports import Candidate, Count, Extraction, Extractor, Reading, Writing
 
 Sifted = tuple[Memory, tuple[RelationClaim, ...]]
 """A memory that passed the checks, with its claims."""
@@ -47,6 +47,14 @@ class Lesson:
     drafts: tuple[Draft, ...] = ()
     related: tuple[tuple[str, tuple[RelationClaim, ...]], ...] = ()
     refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What a lesson came to: memories stored, and items and relations refused."""
+
+    stored: int
+    refused: int
 
 
 class Learner:
@@ -80,6 +88,7 @@ class Learner:
             open_vocabulary=self._services.vocabulary.open,
         )
         answer = await extractor.extract(instructions)
+        self._spent(answer)
         sifter = _Sifter(self._services, batch=batch, turns=turns, existing=existing)
         memories, refusals = sifter.sift(answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
@@ -104,6 +113,7 @@ class Learner:
                 open_vocabulary=self._services.vocabulary.open,
             )
         )
+        self._spent(answer)
         related: list[tuple[str, tuple[RelationClaim, ...]]] = []
         for number, memory in enumerate(memories, start=1):
             claims = tuple(
@@ -116,7 +126,13 @@ class Learner:
                 related.append((memory.id, claims))
         return Lesson(batch=batch, related=tuple(related))
 
-    async def commit(self, lesson: Lesson) -> None:
+    def _spent(self, answer: Extraction) -> None:
+        """Count the tokens that a model says it used."""
+        for by, tokens in (("input", answer.prompt_tokens), ("output", answer.completion_tokens)):
+            if tokens:
+                self._services.measures.add(Count.TOKENS, tokens, by=by)
+
+    async def commit(self, lesson: Lesson) -> Committed:
         """Memories, origins, relations, refusals, audit and events, in one transaction.
 
         Raises:
@@ -124,26 +140,33 @@ class Learner:
         """
         scope = lesson.batch.scope
 
-        async def work(tx: Writing) -> None:
+        async def work(tx: Writing) -> tuple[int, list[Refusal]]:
             await tx.finish(lesson.batch)  # first: a lost lease must store nothing
             stored = [await store(tx, d, services=self._services) for d in lesson.drafts]
+            refusals = [refusal for one in stored for refusal in one.refusals]
             for memory_id, claims in lesson.related:
-                await self._propose(tx, memory_id, claims, scope=scope)
+                refusals += await self._propose(tx, memory_id, claims, scope=scope)
             for refusal in lesson.refusals:
                 await tx.refuse(refusal)
             if stored:
                 ids = [one.memory.id for one in stored]
                 await tx.audit("extract", by="worker", scope=scope, subjects=ids)
+            return len(stored), refusals
 
-        await self._services.ledger.write(work, scope=scope)
+        stored, refusals = await self._services.ledger.write(work, scope=scope)
+        self._services.measures.refused(refusals)
+        return Committed(stored=stored, refused=len(refusals) + len(lesson.refusals))
 
     async def _propose(
         self, tx: Writing, memory_id: str, claims: tuple[RelationClaim, ...], *, scope: Scope
-    ) -> None:
-        """A user's relations follow the policy; an organization's always wait for a curator."""
+    ) -> tuple[Refusal, ...]:
+        """A user's relations follow the policy; an organization's always wait for a curator.
+
+        Returns those that broke a rule.
+        """
         found = await tx.memories([memory_id], scope=scope)
         if not found:
-            return  # forgotten meanwhile
+            return ()  # forgotten meanwhile
         [memory] = found
         automatic = isinstance(memory.scope, UserScope) and self._services.policy.auto_approve
         changed = replace(
@@ -154,9 +177,13 @@ class Learner:
             version=memory.version + 1,
         )
         await tx.put(changed, indexed=None, space=None)
+        refusals: tuple[Refusal, ...] = ()
         if automatic:
-            await relate(tx, changed, claims, services=self._services, named_in=(changed.text,))
+            _, refusals = await relate(
+                tx, changed, claims, services=self._services, named_in=(changed.text,)
+            )
         await tx.emit(announcing.updated(changed, "related", services=self._services))
+        return refusals
 
     async def _existing(self, batch: Batch, turns: Sequence[Turn]) -> list[Memory]:
         """What is already known and close to what was said, for the model to update."""

@@ -17,7 +17,7 @@ from ricordo.model import (
     check_text,
     name_key,
 )
-from ricordo.ports import Reading, Walk, Writing
+from ricordo.ports import Act, Fact, Reading, Walk, Writing
 
 MAX_HOPS = 8
 """Most steps of a walk that a caller may ask for."""
@@ -26,7 +26,12 @@ MAX_HOPS = 8
 async def explore(services: Services, entity: str, *, scopes: Sequence[Scope], hops: int) -> Walk:
     """Walk outwards from an entity, over some scopes' graphs; an unknown one yields nothing."""
     check_text(entity, what="entity", longest=MAX_NAME)
-    return await services.graph.walk([entity], scopes=scopes, hops=_hops(hops), at=services.clock())
+    steps, at = _hops(hops), services.clock()
+    with services.measures.act(Act.WALK) as doing:
+        walk = await services.graph.walk([entity], scopes=scopes, hops=steps, at=at)
+        doing.tell(Fact.HOPS, steps)
+        doing.tell(Fact.FOUND, len(walk.paths))
+    return walk
 
 
 async def paths(
@@ -35,9 +40,12 @@ async def paths(
     """The shortest paths between two entities; none within `hops` yields nothing."""
     check_text(start, what="entity", longest=MAX_NAME)
     check_text(to, what="entity", longest=MAX_NAME)
-    return await services.graph.paths(
-        start, to, scopes=scopes, hops=_hops(hops), at=services.clock()
-    )
+    steps, at = _hops(hops), services.clock()
+    with services.measures.act(Act.WALK) as doing:
+        walk = await services.graph.paths(start, to, scopes=scopes, hops=steps, at=at)
+        doing.tell(Fact.HOPS, steps)
+        doing.tell(Fact.FOUND, len(walk.paths))
+    return walk
 
 
 class Naming:

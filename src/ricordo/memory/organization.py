@@ -120,6 +120,7 @@ class OrganizationMemory:
         hops: int | None = None,
         as_of: datetime | None = None,
         explain: bool = True,
+        nearly: int = 0,
     ) -> Recollection:
         """Find documented facts by meaning, words and relation, in the granted namespaces.
 
@@ -141,6 +142,7 @@ class OrganizationMemory:
                 user=False,
                 organization=True,
                 explain=explain,
+                nearly=nearly,
                 namespaces=None if namespaces is None else tuple(namespaces),
             )
         )

@@ -12,6 +12,7 @@ from ricordo.model import (
     DeadLetter,
     Listing,
     Memory,
+    Missed,
     OrganizationScope,
     Origin,
     Path,
@@ -188,6 +189,20 @@ def recollection_record(found: Recollection) -> Record:
         "visible": found.visible,
         "left_out": found.left_out,
         "took_ms": round(found.took_ms, 3),
+        "stages": {name: round(ms, 3) for name, ms in found.stages.items()},
+        "faults": dict(found.faults),
+        "nearly": [missed_record(item) for item in found.nearly],
+    }
+
+
+def missed_record(item: Missed) -> Record:
+    """A memory that nearly made it: its own fields, and what kept it out."""
+    return {
+        **memory_record(item.memory),
+        "score": item.score,
+        "signals": dict(item.signals),
+        "cut": item.cut.value,
+        "of": item.of,
     }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from ricordo.memory.budget import estimate
 from ricordo.memory.dates import asks_for_time, tells_time
+from ricordo.memory.languages import language
 from ricordo.memory.speakers import asked_about, speaker
 from ricordo.model import Hit, Hits, Memory, Path, Recalled, Status, Weights
 
@@ -25,6 +26,7 @@ WEIGHTS = Weights(
     sitting_meaning=0.053,
     sitting_words=0.9,
     date=0.32,
+    unknown=2.0,
 )
 """What the index sums; see docs/decisions/0006-adaptive-fusion.md for how they were found."""
 
@@ -46,6 +48,18 @@ LONGEST = 40
 CHATTY, WORDY = 30.0, 80.0
 """Mean words of all that is visible: up to the first it is chat, from the second on it is not."""
 
+FOREIGN = 1 / 3
+"""Part of its meaning by which a memory in another language than the question makes up for words.
+
+It cannot match them, where memories in the question's own language can.
+"""
+
+HOME = 0.2
+"""Share of memories in the question's language from which that counts fully."""
+
+DOUBTED = 50
+"""The first so many of which the language is looked at."""
+
 GRAPH = 0.15
 PINNED = 0.1
 IMPORTANCE = 0.05
@@ -56,6 +70,29 @@ DEMOTED = -0.15
 
 DUPLICATE = 0.985
 """Cosine from which the lower of two memories is left out as saying the same."""
+
+
+def weights() -> dict[str, float]:
+    """What one unit of each signal counts; two signals have several sorts of units."""
+    return {
+        "meaning": WEIGHTS.meaning,
+        "words": WEIGHTS.words,
+        "nearby.before": WEIGHTS.before,
+        "nearby.earlier": WEIGHTS.earlier,
+        "nearby.after": WEIGHTS.after,
+        "sitting.meaning": WEIGHTS.sitting_meaning,
+        "sitting.words": WEIGHTS.sitting_words,
+        "date": WEIGHTS.date,
+        "speaker": SPEAKER,
+        "length": LENGTH,
+        "question": QUESTION,
+        "time": TIME,
+        "graph": GRAPH,
+        "pinned": PINNED,
+        "importance": IMPORTANCE,
+        "confidence": CONFIDENCE,
+    }
+
 
 _NUMBER = re.compile(r"\d+")
 
@@ -87,9 +124,41 @@ def rank(
             signals["speaker"] = SPEAKER
         signals |= _standing(memory, path)
         signals = {name: round(value, 6) for name, value in signals.items() if value}
-        score = round(sum(signals.values(), 0.0), 6)
-        recalled.append(Recalled(memory=memory, score=score, signals=signals, path=path))
-    return sorted(recalled, key=lambda item: (-item.score, item.memory.id))
+        recalled.append(_recalled(memory, signals, path))
+    return _fair(question, sorted(recalled, key=_place))
+
+
+def _recalled(memory: Memory, signals: dict[str, float], path: Path | None) -> Recalled:
+    score = round(sum(signals.values(), 0.0), 6)
+    return Recalled(memory=memory, score=score, signals=signals, path=path)
+
+
+def _place(item: Recalled) -> tuple[float, str]:
+    return -item.score, item.memory.id
+
+
+def _fair(question: str, ordered: list[Recalled]) -> list[Recalled]:
+    """With what memories in other languages lack, where some are in that of the question."""
+    asked = language(question)
+    told = [language(item.memory.text) for item in ordered[:DOUBTED] if asked is not None]
+    home = told.count(asked) / max(len(told), 1)
+    if not 0 < home < 1:
+        return ordered
+    part = FOREIGN * min(home / HOME, 1.0)
+    head = [
+        item if mine in (asked, None) else _made_up(item, part)
+        for item, mine in zip(ordered, told, strict=False)
+    ]
+    return sorted([*head, *ordered[DOUBTED:]], key=_place)
+
+
+def _made_up(item: Recalled, part: float) -> Recalled:
+    """With a part of its meaning for the words that another language could not match."""
+    matched = item.signals.get("words", 0.0)
+    lacking = round(part * item.signals.get("meaning", 0.0) - matched, 6)
+    if lacking <= 0:
+        return item
+    return _recalled(item.memory, {**item.signals, "language": lacking}, item.path)
 
 
 def _speaks(hit: Hit | None) -> bool:
@@ -107,6 +176,7 @@ def _found(hit: Hit, memory: Memory, hits: Hits, *, timed: bool) -> dict[str, fl
         "nearby": hit.nearby,
         "sitting": hit.sitting,
         "date": hit.date,
+        "emphasis": hit.emphasis,
     }
     if hit.in_company:
         chat = min(max((WORDY - hits.length) / (WORDY - CHATTY), 0.0), 1.0)
@@ -144,21 +214,31 @@ def without_duplicates(
     Only within one status: what was true once and what is true now are different answers.
     """
     kept: list[Recalled] = []
+    said: set[tuple[str, bool]] = set()
     for item in recalled:
-        if not any(_same(item, other, alike) for other in kept):
+        words = (item.memory.digest, item.memory.status is Status.ACTIVE)
+        if words not in said and not any(_alike(item, other, alike) for other in kept):
             kept.append(item)
+            said.add(words)
     return kept
 
 
-def _same(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
+def same(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
+    """Whether two memories say the same, as far as is known."""
+    if one.memory.digest == other.memory.digest:
+        return (one.memory.status is Status.ACTIVE) == (other.memory.status is Status.ACTIVE)
+    return _alike(one, other, alike)
+
+
+def _alike(one: Recalled, other: Recalled, alike: Mapping[tuple[str, str], float]) -> bool:
+    """Whether two of different words mean the same. Cheap questions come first."""
+    pair = (one.memory.id, other.memory.id)
+    if max(alike.get(pair, 0.0), alike.get((pair[1], pair[0]), 0.0)) < DUPLICATE:
+        return False
     if (one.memory.status is Status.ACTIVE) != (other.memory.status is Status.ACTIVE):
         return False
-    if one.memory.digest == other.memory.digest:
-        return True
-    if _NUMBER.findall(one.memory.text) != _NUMBER.findall(other.memory.text):
-        return False  # "room 41" and "room 42" are close in meaning and not the same
-    pair = (one.memory.id, other.memory.id)
-    return max(alike.get(pair, 0.0), alike.get((pair[1], pair[0]), 0.0)) >= DUPLICATE
+    # "room 41" and "room 42" are close in meaning and not the same
+    return _NUMBER.findall(one.memory.text) == _NUMBER.findall(other.memory.text)
 
 
 def fit(recalled: Sequence[Recalled], *, tokens: int) -> tuple[tuple[Recalled, ...], int]:

@@ -2,86 +2,43 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from ricordo import access
-from ricordo.errors import Invalid, Unavailable
+from ricordo.errors import Unavailable
 from ricordo.memory import ranking
-from ricordo.memory.asking import entity_names, names_the_asker
+from ricordo.memory.asking import clamped, entity_names, names_the_asker, telling
 from ricordo.memory.dates import dates_in
-from ricordo.memory.services import Bounds, Services
+from ricordo.memory.nearly import nearly, why_not
+from ricordo.memory.run import Ask, Run
+from ricordo.memory.services import Services
 from ricordo.model import (
     SELF,
+    Cut,
     Hits,
     Kind,
     Memory,
+    Missed,
     Partition,
     Path,
-    Principal,
     Recollection,
     Scope,
     Sought,
-    Status,
     UserScope,
-    clean_text,
 )
-from ricordo.ports import Reading, Walk
+from ricordo.ports import Act, Count, Fact, Reading, Walk
 
 T = TypeVar("T")
 
-LONGEST_QUESTION = 4_000
-"""Characters of a question that are used: its end, for what is asked stands last."""
+_Wanted = dict[tuple[Scope, str], None]
 
-ARMS_SHARE = 0.85
-"""Part of the deadline by which every arm must have answered."""
+_NOTHING: tuple[list[Memory], list[str]] = ([], [])
 
 SEEDS = 3
 """Best hits whose entities a walk starts from, besides those that the question names."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """One question and its bounds.
-
-    Args:
-        agent: asks through this agent; None is the person directly.
-        limit: at most this many memories, 1 to 1,000.
-        tokens: at most about this many tokens of text.
-        deadline: seconds; what has not answered by then is missing, and named in `degraded`.
-        hops: steps of the walk; 0 walks nowhere. These four default to the memory's own bounds.
-        as_of: what was true then; None is now.
-        user, organization: which memory to ask.
-        namespaces: only these of the organization; None is all that are granted.
-        explain: with each memory its signals and the walk that led to it.
-    """
-
-    question: str
-    principal: Principal
-    agent: str | None = None
-    limit: int | None = None
-    tokens: int | None = None
-    deadline: float | None = None
-    hops: int | None = None
-    as_of: datetime | None = None
-    user: bool = True
-    organization: bool = True
-    namespaces: tuple[str | None, ...] | None = None
-    explain: bool = True
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and not 1 <= self.limit <= 1_000:
-            raise Invalid(f"limit is {self.limit}; it lies between 1 and 1,000")
-        if self.tokens is not None and self.tokens < 1:
-            raise Invalid(f"tokens is {self.tokens}; at least 1")
-        if self.deadline is not None and not self.deadline > 0:
-            raise Invalid(f"deadline is {self.deadline} s; it must be positive")
-        if self.hops is not None and not 0 <= self.hops <= 8:
-            raise Invalid(f"hops is {self.hops}; a walk takes 0 to 8")
-        if self.as_of is not None and self.as_of.tzinfo is None:
-            raise Invalid("as_of needs a time zone")
 
 
 class Recaller:
@@ -97,66 +54,139 @@ class Recaller:
             Denied: a namespace that is not granted.
             SpaceMismatch: memories were indexed with another model; reindex them.
         """
+        measures = self._services.measures
+        with measures.act(Act.RECALL) as doing:
+            found = await self._recalled(ask)
+            for arm in found.degraded:
+                measures.add(Count.DEGRADED, by=arm)
+            doing.tell(Fact.DEGRADED, found.degraded)
+            doing.tell(Fact.VISIBLE, found.visible)
+            doing.tell(Fact.FOUND, len(found.items))
+            doing.tell(Fact.LEFT_OUT, found.left_out)
+        return found
+
+    async def _recalled(self, ask: Ask) -> Recollection:
         started = time.perf_counter()
-        question = clean_text(ask.question[-LONGEST_QUESTION:]).strip()
+        question = clamped(ask.question)
         scopes = self._scopes(ask)
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
-        run = _Run(ask, self._services.bounds, started=started)
+        run = Run(ask, self._services.bounds, self._services.measures, started=started)
         at = ask.as_of or self._services.clock()
-        partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
-        named = self._named(question, scopes)
-        hits, near = await asyncio.gather(
-            self._found(run, question, partitions, at),
-            self._walked(run, named, scopes, at),
+        # It takes longest by far: all that needs no vector is done beside it.
+        vector = asyncio.create_task(self._vector(run, question))
+        try:
+            partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
+            run.passed("partitions")
+            named = self._named(question, scopes)
+            hits, near = await asyncio.gather(
+                self._found(run, question, vector, partitions, at),
+                self._walked(run, named, scopes, at),
+            )
+        finally:
+            vector.add_done_callback(_seen)
+            vector.cancel()
+        run.passed("arms")
+        wanted = _wanted(hits, near.paths)
+        (memories, names), alike = await asyncio.gather(
+            run.within("ledger", self._read(run, hits, wanted), otherwise=_NOTHING, last=True),
+            self._alike(run, wanted, partitions),
         )
-        seeds = await self._seeds(run, hits, known=named)
+        run.passed("fetch")
+        skip = {*named, SELF}
+        seeds = tuple(name for name in dict.fromkeys(names) if name not in skip)
         far = await self._walked(run, seeds, scopes, at)
+        more = {key: None for key in _wanted(Hits(), far.paths) if key not in wanted}
+        if more:
+            (added, _), alike = await asyncio.gather(
+                run.within("ledger", self._read(run, Hits(), more), otherwise=_NOTHING, last=True),
+                self._alike(run, wanted | more, partitions),
+            )
+            memories = [*memories, *added]
         walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
-        memories = await run.within(
-            "ledger", self._memories(hits, walked, scopes), otherwise=[], last=True
-        )
-        usable = {m.id: m for m in memories if self._usable(m, ask, at)}
+        run.passed("walk_on")
+        past = ask.as_of is not None
+        usable = {
+            m.id: m for m in memories if self._sees(m, ask) and why_not(m, at=at, past=past) is None
+        }
         walked = tuple(path for path in walked if _supported(path, usable))
         recalled = ranking.rank(question, hits, walked, usable)
-        return await self._finish(run, recalled, walked, partitions, hits, started)
+        run.passed("rank")
+        withheld = await self._withheld(run, partitions) if ask.nearly else []
+        return self._finish(run, recalled, walked, alike, hits, withheld)
 
-    async def _finish(
+    def _finish(
         self,
-        run: "_Run",
+        run: Run,
         recalled: Sequence[ranking.Recalled],
         walked: Sequence[Path],
-        partitions: Sequence[Partition],
+        alike: Mapping[tuple[str, str], float],
         hits: Hits,
-        started: float,
+        withheld: Sequence[tuple[ranking.Recalled, Cut]],
     ) -> Recollection:
         ask = run.ask
         head = recalled[: run.limit * 2 + 10]
-        ids = [item.memory.id for item in head]
-        alike: Mapping[tuple[str, str], float] = {}
-        if len(ids) > 1 and "meaning" not in run.degraded:
-            alike = await run.within(
-                "meaning",
-                self._services.index.similarity(ids, partitions=partitions),
-                otherwise=alike,
-            )
         distinct = _distinct(head, alike, limit=run.limit)
         items, left_out = ranking.fit(distinct, tokens=run.tokens)
         given = {item.memory.id for item in items}
         kept = tuple(path for path in walked if given.issuperset(path.steps[-1].evidence[:1]))
-        self._services.journal.note(
-            [item.memory for item in items], agent=ask.agent, at=self._services.clock()
-        )
+        missed: tuple[Missed, ...] = ()
+        if ask.nearly:
+            missed = nearly(
+                recalled,
+                given=items,
+                distinct=distinct,
+                alike=alike,
+                withheld=withheld,
+                most=ask.nearly,
+            )
+        if ask.noted:
+            self._services.journal.note(
+                [item.memory for item in items], agent=ask.agent, at=self._services.clock()
+            )
         if not ask.explain:
             items = tuple(replace(item, signals={}, path=None) for item in items)
+        run.passed("choose")
         return Recollection(
             items=items,
             paths=kept,
             degraded=tuple(sorted(run.degraded)),
             visible=hits.visible,
-            took_ms=_since(started),
+            took_ms=_since(run.started),
             left_out=left_out,
+            nearly=missed,
+            stages=run.stages,
+            faults=dict(sorted(run.degraded.items())),
         )
+
+    async def _withheld(
+        self, run: Run, partitions: Sequence[Partition]
+    ) -> list[tuple[ranking.Recalled, Cut]]:
+        """What would have been found at another time, as if it were valid; none when it is late.
+
+        What is not visible is not among it: it lies in other partitions.
+        """
+        ask, sought = run.ask, run.sought
+        at = ask.as_of or self._services.clock()
+        if sought is None:
+            return []
+
+        async def look() -> tuple[Hits, list[Memory]]:
+            hits = await self._services.index.search(
+                sought, partitions=partitions, limit=max(50, run.limit * 3), at=None
+            )
+            memories, _ = await self._read(run, Hits(), _wanted(hits, ()))
+            return hits, memories
+
+        try:
+            async with asyncio.timeout(run.left):
+                hits, memories = await look()
+        except (TimeoutError, Unavailable):
+            return []
+        cuts = {m.id: why_not(m, at=at, past=ask.as_of is not None) for m in memories}
+        others = {m.id: m for m in memories if cuts[m.id] is not None and self._sees(m, ask)}
+        ranked = ranking.rank(clamped(ask.question), hits, (), others)
+        return [(item, cut) for item in ranked if (cut := cuts[item.memory.id]) is not None]
 
     def _scopes(self, ask: Ask) -> tuple[Scope, ...]:
         own: tuple[Scope, ...] = (access.user_scope(ask.principal),) if ask.user else ()
@@ -185,128 +215,111 @@ class Recaller:
             return (SELF, *names)
         return names
 
+    async def _vector(self, run: Run, question: str) -> bytes | None:
+        with run.stage(Act.EMBED):
+            return await run.within(
+                "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
+            )
+
     async def _found(
-        self, run: "_Run", question: str, partitions: Sequence[Partition], at: datetime
+        self,
+        run: Run,
+        question: str,
+        vector: "asyncio.Task[bytes | None]",
+        partitions: Sequence[Partition],
+        at: datetime,
     ) -> Hits:
-        vector = await run.within(
-            "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
-        )
-        words = self._services.analyzer.words(question)
-        sought = Sought(
-            vector=vector, words=words, weights=ranking.WEIGHTS, dates=dates_in(question)
-        )
-        return await run.within(
-            "words" if vector is None else "meaning",
-            self._services.index.search(
-                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at
-            ),
-            otherwise=Hits(),
-        )
+        words = telling(self._services.analyzer.words(question))
+        sought = Sought(vector=None, words=words, weights=ranking.WEIGHTS, dates=dates_in(question))
+        with run.stage(Act.SEARCH) as doing:
+            search = self._services.index.search(
+                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at, coming=vector
+            )
+            hits = await run.within("meaning", search, otherwise=None)
+            embedded = vector.done() and not vector.cancelled()
+            known = vector.result() if embedded else None
+            if hits is None and embedded and known is None:
+                run.degraded.setdefault("words", "late")
+            hits = hits or Hits()
+            run.sought = replace(sought, vector=known)
+            doing.tell(Fact.VISIBLE, hits.visible)
+            doing.tell(Fact.FOUND, len(hits.hits))
+        return hits
 
     async def _walked(
-        self, run: "_Run", names: Sequence[str], scopes: Sequence[Scope], at: datetime
+        self, run: Run, names: Sequence[str], scopes: Sequence[Scope], at: datetime
     ) -> Walk:
         if not names or not run.hops:
             return Walk()
-        return await run.within(
-            "graph",
-            self._services.graph.walk(
-                names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
-            ),
-            otherwise=Walk(),
-        )
+        with run.stage(Act.WALK) as doing:
+            walk = await run.within(
+                "graph",
+                self._services.graph.walk(
+                    names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
+                ),
+                otherwise=Walk(),
+            )
+            doing.tell(Fact.HOPS, run.hops)
+            doing.tell(Fact.FOUND, len(walk.paths))
+        return walk
 
-    async def _seeds(self, run: "_Run", hits: Hits, *, known: Sequence[str]) -> tuple[str, ...]:
-        """Names of the entities that the best hits relate, where the question named none."""
-        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT]
+    async def _read(
+        self, run: Run, hits: Hits, wanted: "_Wanted"
+    ) -> tuple[list[Memory], list[str]]:
+        """These memories, and the names of the entities that the best hits relate."""
+        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT] if run.hops else []
         top = ranking.best(best)[:SEEDS]
-        if not top or not run.hops:
-            return ()
+        by_scope: dict[Scope, list[str]] = {}
+        for scope, memory_id in wanted:
+            by_scope.setdefault(scope, []).append(memory_id)
 
-        async def look(tx: Reading) -> list[str]:
+        async def look(tx: Reading) -> tuple[list[Memory], list[str]]:
+            memories: list[Memory] = []
+            for scope, ids in by_scope.items():
+                memories += await tx.memories(ids, scope=scope)
             names: list[str] = []
             for hit in top:
                 scope = hit.partition.scope
                 for relation in await tx.relations_of([hit.memory_id], scope=scope):
                     names += [relation.source_name, relation.target_name]
-            return names
+            return memories, names
 
-        scopes = list(dict.fromkeys(hit.partition.scope for hit in top))
-        names = await run.within(
-            "graph", self._services.ledger.read(look, scopes=scopes), otherwise=list[str]()
+        if not by_scope:
+            return [], []
+        return await self._services.ledger.read(look, scopes=tuple(by_scope))
+
+    async def _alike(
+        self, run: Run, wanted: "_Wanted", partitions: Sequence[Partition]
+    ) -> Mapping[tuple[str, str], float]:
+        """How alike these memories are; nothing is, where meaning was missing."""
+        ids = [memory_id for _, memory_id in wanted]
+        if len(ids) < 2 or "meaning" in run.degraded:
+            return {}
+        return await run.within(
+            "meaning", self._services.index.similarity(ids, partitions=partitions), otherwise={}
         )
-        skip = {*known, SELF}
-        return tuple(name for name in dict.fromkeys(names) if name not in skip)
 
-    async def _memories(
-        self, hits: Hits, walked: Sequence[Path], scopes: Sequence[Scope]
-    ) -> list[Memory]:
-        wanted: dict[Scope, dict[str, None]] = {scope: {} for scope in scopes}
-        for hit in hits.hits:
-            wanted[hit.partition.scope][hit.memory_id] = None
-        for step in dict.fromkeys(step for path in walked for step in path.steps):
-            wanted[step.scope].update(dict.fromkeys(step.evidence))
-
-        async def look(tx: Reading) -> list[Memory]:
-            return [
-                memory
-                for scope, ids in wanted.items()
-                if ids
-                for memory in await tx.memories(list(ids), scope=scope)
-            ]
-
-        return await self._services.ledger.read(look, scopes=scopes)
-
-    def _usable(self, memory: Memory, ask: Ask, at: datetime) -> bool:
-        seen = access.may_see(
+    def _sees(self, memory: Memory, ask: Ask) -> bool:
+        return access.may_see(
             memory.partition,
             ask.principal,
             agent=ask.agent,
             visibility=self._services.visibility,
         )
-        statuses = {Status.ACTIVE} if ask.as_of is None else {Status.ACTIVE, Status.SUPERSEDED}
-        # For now what is stated counts, not when it was noted: clocks differ, and are set back.
-        since = memory.valid_from if ask.as_of is None else _since_when(memory)
-        begun = since is None or since <= at
-        valid = begun and (memory.valid_until is None or at < memory.valid_until)
-        fresh = memory.pinned or memory.expires_at is None or at < memory.expires_at
-        whole = memory.merged_into is None  # else the one that stands for it is found
-        return seen and whole and memory.status in statuses and valid and fresh
 
 
-class _Run:
-    """One recall's deadline, and what missed it.
+def _wanted(hits: Hits, walked: Sequence[Path]) -> "_Wanted":
+    """The memories that were found, and those that tell of a step that was walked, each once."""
+    wanted: _Wanted = {(hit.partition.scope, hit.memory_id): None for hit in hits.hits}
+    for step in dict.fromkeys(step for path in walked for step in path.steps):
+        wanted.update(dict.fromkeys((step.scope, one) for one in step.evidence))
+    return wanted
 
-    The arms end a little early, so that what they found can still be fetched in time.
-    """
 
-    def __init__(self, ask: Ask, bounds: Bounds, *, started: float) -> None:
-        self.ask = ask
-        self.limit = bounds.limit if ask.limit is None else ask.limit
-        self.tokens = bounds.tokens if ask.tokens is None else ask.tokens
-        self.hops = bounds.hops if ask.hops is None else ask.hops
-        self.degraded: set[str] = set()
-        deadline = bounds.deadline if ask.deadline is None else ask.deadline
-        self._end = started + deadline
-        self._arms_end = started + deadline * ARMS_SHARE
-
-    async def within(
-        self,
-        arm: str,
-        awaitable: Awaitable[T],
-        *,
-        otherwise: T,
-        share: float = 1.0,
-        last: bool = False,
-    ) -> T:
-        """The arm's answer, or `otherwise` when it fails or misses its share of what is left."""
-        end = self._end if last else self._arms_end
-        try:
-            async with asyncio.timeout((end - time.perf_counter()) * share):
-                return await awaitable
-        except (TimeoutError, Unavailable):
-            self.degraded.add(arm)
-            return otherwise
+def _seen(task: "asyncio.Task[bytes | None]") -> None:
+    # When the recall ended without it, nobody is left to read how it ended.
+    if not task.cancelled():
+        task.exception()
 
 
 def _distinct(
@@ -332,13 +345,6 @@ def _through_self(path: Path) -> bool:
 def _supported(path: Path, usable: Mapping[str, Memory]) -> bool:
     """Whether every step is told by something that is recalled: not expired, for example."""
     return all(any(one in usable for one in step.evidence) for step in path.steps)
-
-
-def _since_when(memory: Memory) -> datetime:
-    """From when a memory is known to be true: as stated, or else since it was first said."""
-    if memory.valid_from is not None:
-        return memory.valid_from
-    return min((memory.recorded_at, *(origin.at for origin in memory.origins)))
 
 
 def _since(started: float) -> float:

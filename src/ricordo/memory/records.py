@@ -38,7 +38,7 @@ from ricordo.model import (
     Status,
     check_text,
 )
-from ricordo.ports import Look, Reading, Writing
+from ricordo.ports import Act, Fact, Look, Reading, Work, Writing
 
 T = TypeVar("T")
 
@@ -112,6 +112,14 @@ class Records:
             raise Invalid(
                 f"{len(claims):,} relations; one memory has at most {MAX_RELATIONS}. Split it"
             )
+        with self._services.measures.act(Act(act)) as doing:
+            stored = await self._add(memory, claims=claims, act=act)
+            doing.tell(Fact.FRESH, stored.created)
+            doing.tell(Fact.REFUSED, len(stored.refusals))
+        self._services.measures.refused(stored.refusals)
+        return stored
+
+    async def _add(self, memory: Memory, *, claims: Sequence[RelationClaim], act: str) -> Stored:
         draft = await self.draft(memory, claims=claims)
 
         async def work(tx: Writing) -> Stored:
@@ -274,7 +282,9 @@ class Records:
             await self._decided(tx, new, approved=True)
             return Stored(memory=new, created=False, relations=relations, refusals=refusals)
 
-        return await self._services.ledger.write(work, scope=self._scope)
+        stored = await self._services.ledger.write(work, scope=self._scope)
+        self._services.measures.refused(stored.refusals)
+        return stored
 
     async def reject(self, memory_id: str) -> Memory:
         """Turn a proposed memory down, or drop an active one's waiting relations.
@@ -309,9 +319,7 @@ class Records:
             known = await tx.ids(Listing(), scope=self._scope, among=ids)
             return await self._remove(tx, known)
 
-        removed = await self._services.ledger.write(work, scope=self._scope)
-        await self._services.ledger.scrub()
-        return removed
+        return await self._forget(work)
 
     async def forget_where(self, listing: Listing) -> int:
         """Remove every memory that fits, in one transaction. Returns how many."""
@@ -319,8 +327,13 @@ class Records:
         async def work(tx: Writing) -> int:
             return await self._remove(tx, await tx.ids(listing, scope=self._scope))
 
-        removed = await self._services.ledger.write(work, scope=self._scope)
-        await self._services.ledger.scrub()
+        return await self._forget(work)
+
+    async def _forget(self, work: Work[int]) -> int:
+        with self._services.measures.act(Act.FORGET) as doing:
+            removed = await self._services.ledger.write(work, scope=self._scope)
+            await self._services.ledger.scrub()
+            doing.tell(Fact.REMOVED, removed)
         return removed
 
     async def impact(self, ids: Sequence[str]) -> Impact:

@@ -17,6 +17,7 @@ from ricordo.model import (
     Memory,
     OrganizationScope,
     Origin,
+    Refusal,
     RelationClaim,
     Scope,
     Sensitivity,
@@ -110,19 +111,22 @@ async def restore(services: Services, found: Restorable, *, by: str) -> bool:
     indexed = await services.indexed(texts)
     space = await services.space()
 
-    async def work(tx: Writing) -> bool:
+    async def work(tx: Writing) -> tuple[bool, tuple[Refusal, ...]]:
         if await _known(tx, memory):
-            return False
+            return False, ()
+        refusals: tuple[Refusal, ...] = ()
         for at, (text, row) in enumerate(zip(texts, indexed, strict=True), start=1):
             await tx.put(replace(memory, text=text, version=at), indexed=row, space=space)
         final = replace(memory, version=len(texts))
         if final.status is Status.ACTIVE:
-            await relate(tx, final, found.claims, services=services)
+            _, refusals = await relate(tx, final, found.claims, services=services)
         await tx.audit("import", by=by, scope=memory.scope, subjects=[memory.id])
         await tx.emit(announcing.updated(final, "imported", services=services))
-        return True
+        return True, refusals
 
-    return await services.ledger.write(work, scope=memory.scope)
+    fresh, refusals = await services.ledger.write(work, scope=memory.scope)
+    services.measures.refused(refusals)
+    return fresh
 
 
 async def _known(tx: Writing, memory: Memory) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ricordo.access import PreferenceVisibility
 from ricordo.memory.journal import Journal
+from ricordo.memory.measuring import Measures
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Indexed, Space
 from ricordo.ports import Analyzer, Embedder, GraphIndex, Ledger, VectorIndex
@@ -58,6 +59,7 @@ class Services:
     visibility: PreferenceVisibility = PreferenceVisibility.AGENT
     policy: Policy = field(default_factory=Policy)
     bounds: Bounds = field(default_factory=Bounds)
+    measures: Measures = field(default_factory=Measures)
 
     async def space(self) -> Space:
         """The space in which texts are indexed now."""

@@ -22,4 +22,6 @@ def asked_about(question: str, names: Iterable[str]) -> str | None:
 
 
 def _mentions(question: str, name: str) -> bool:
+    if name not in question:  # most are not, and a pattern takes a while to compile
+        return False
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question) is not None

@@ -154,6 +154,7 @@ class UserMemory:
         organization: bool = True,
         namespaces: Sequence[str | None] | None = None,
         explain: bool = True,
+        nearly: int = 0,
     ) -> Recollection:
         """Find what helps with a question, in this user's memory and the granted organization's.
 
@@ -169,6 +170,7 @@ class UserMemory:
             user, organization: which memory to ask.
             namespaces: only these of the organization; None is all that are granted.
             explain: with each memory its signals and the walk that led to it.
+            nearly: also so many that nearly made it, each with what kept it out, 0 to 100.
 
         Raises:
             Denied: a namespace that is not granted.
@@ -189,6 +191,7 @@ class UserMemory:
                 organization=organization,
                 namespaces=None if namespaces is None else tuple(namespaces),
                 explain=explain,
+                nearly=nearly,
             )
         )
 

@@ -1,5 +1,6 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
+from ricordo.model.census import Cell, Census, Storage
 from ricordo.model.consolidation import Act, Lease, MergeProposal, Pass, PassStep, Plain
 from ricordo.model.graph import (
     SELF,
@@ -26,10 +27,12 @@ from ricordo.model.ids import (
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
 from ricordo.model.recall import (
+    Cut,
     Dates,
     Hit,
     Hits,
     Indexed,
+    Missed,
     Recalled,
     Recollection,
     Sought,
@@ -67,6 +70,9 @@ __all__ = [
     "Act",
     "Backlog",
     "Batch",
+    "Cell",
+    "Census",
+    "Cut",
     "Dates",
     "DeadLetter",
     "Entity",
@@ -81,6 +87,7 @@ __all__ = [
     "Listing",
     "Memory",
     "MergeProposal",
+    "Missed",
     "OrganizationScope",
     "Origin",
     "Page",
@@ -109,6 +116,7 @@ __all__ = [
     "Speaker",
     "Status",
     "Step",
+    "Storage",
     "Turn",
     "UserScope",
     "Weights",

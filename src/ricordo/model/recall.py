@@ -1,6 +1,7 @@
 """What recall returns, and how an index answers."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from ricordo.model.graph import Path
 from ricordo.model.memory import Memory
@@ -54,6 +55,8 @@ class Weights:
             and just after.
         sitting_meaning, sitting_words: the best of what was said in the same sitting.
         date: what was said in a month or year that the question names; as much again on its day.
+        unknown: how many times more a memory's own meaning counts, where it stands out, when no
+            memory holds a word of the question; the less, the more of them are known.
     """
 
     meaning: float = 0.0
@@ -64,6 +67,7 @@ class Weights:
     sitting_meaning: float = 0.0
     sitting_words: float = 0.0
     date: float = 0.0
+    unknown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +104,7 @@ class Hit:
     Args:
         cosine, bm25: in [-1, 1] and ≥ 0, both exact; 0 where unknown.
         meaning, words, nearby, sitting, date: what each signal counts by the asked weights.
+        emphasis: what meaning counts more, since words of the question are unknown.
         length: words of the text.
         in_company: whether others of its thread that are visible were said around it.
     """
@@ -113,13 +118,15 @@ class Hit:
     nearby: float = 0.0
     sitting: float = 0.0
     date: float = 0.0
+    emphasis: float = 0.0
     length: int = 0
     in_company: bool = False
 
     @property
     def fused(self) -> float:
         """All signals together."""
-        return self.meaning + self.words + self.nearby + self.sitting + self.date
+        found = self.meaning + self.words + self.nearby + self.sitting + self.date
+        return found + self.emphasis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +160,41 @@ class Recalled:
     path: Path | None = None
 
 
+class Cut(StrEnum):
+    """Why something that was found is not given."""
+
+    LIMIT = "limit"
+    """Others scored higher, and no more were asked for."""
+    TOKENS = "tokens"
+    """It did not fit into what was left of the token budget."""
+    DUPLICATE = "duplicate"
+    """It says the same as one that is given, or that was ranked before it."""
+    EXPIRED = "expired"
+    """Its time to be recalled is over."""
+    SUPERSEDED = "superseded"
+    """Something newer took its place."""
+    NOT_VALID = "not valid"
+    """It is not true yet, or no more."""
+    NOT_APPROVED = "not approved"
+    """A person has not said yes to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A memory that nearly made it, and what kept it out.
+
+    Args:
+        score, signals: as of what is given.
+        of: id of the memory that says the same, of a duplicate.
+    """
+
+    memory: Memory
+    score: float
+    cut: Cut
+    signals: dict[str, float] = field(default_factory=dict[str, float])
+    of: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
     """Everything that was found for one question.
@@ -164,6 +206,9 @@ class Recollection:
         visible: how many memories could have been found.
         took_ms: time spent, milliseconds.
         left_out: how many found memories did not fit the budget.
+        nearly: what came next and was not given, best first; as many as were asked for.
+        stages: milliseconds by stage; some of them ran side by side.
+        faults: for each of `degraded`, ``"late"`` or the name of the error.
     """
 
     items: tuple[Recalled, ...] = ()
@@ -172,3 +217,6 @@ class Recollection:
     visible: int = 0
     took_ms: float = 0.0
     left_out: int = 0
+    nearly: tuple[Missed, ...] = ()
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    faults: dict[str, str] = field(default_factory=dict[str, str])

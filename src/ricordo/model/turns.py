@@ -99,12 +99,19 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What waits in the queue: numbers of jobs, and the oldest one's time."""
+    """What waits in the queue: numbers of jobs, and since when the oldest one has.
+
+    Args:
+        oldest, oldest_leased, oldest_parked: when the oldest of those that wait, are being worked
+            on, or are parked was queued.
+    """
 
     waiting: int = 0
     leased: int = 0
     parked: int = 0
     oldest: datetime | None = None
+    oldest_leased: datetime | None = None
+    oldest_parked: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

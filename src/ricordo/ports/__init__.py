@@ -24,20 +24,25 @@ from ricordo.ports.models import (
 )
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.telemetry import Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
 from ricordo.ports.walking import Link, Walking
 
 __all__ = [
+    "Act",
     "Analyzer",
     "Candidate",
+    "Count",
     "Embedder",
     "EventBus",
     "Extraction",
     "Extractor",
+    "Fact",
     "Finding",
     "GraphIndex",
     "Instructions",
     "Ledger",
+    "Level",
     "Link",
     "Look",
     "Outbox",
@@ -47,8 +52,11 @@ __all__ = [
     "Queue",
     "Reading",
     "Rows",
+    "Span",
     "StatedRelation",
+    "Telemetry",
     "Tending",
+    "Told",
     "Unindexed",
     "Upkeep",
     "VectorIndex",

@@ -1,6 +1,6 @@
 """Views that find memories by meaning, by words and by relation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -23,9 +23,27 @@ class VectorIndex(Protocol):
     """
 
     async def search(
-        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime
+        self,
+        sought: Sought,
+        *,
+        partitions: Sequence[Partition],
+        limit: int,
+        at: datetime | None,
+        coming: Awaitable[bytes | None] | None = None,
     ) -> Hits:
-        """The best `limit` by each signal of the memories valid at `at`."""
+        """The best `limit` by each signal of the memories valid at `at`.
+
+        Args:
+            at: None is at any time.
+            coming: the question's vector while it is still being made, instead of `sought`'s; what
+                needs no vector is done meanwhile. Where it gives None, words alone find. Where
+                nothing is stored it need not be waited for.
+        """
+        ...
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes held in memory, about."""
         ...
 
     def drop(self, *, scope: Scope) -> None:

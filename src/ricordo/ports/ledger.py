@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ricordo.model import (
+    Census,
     Indexed,
     Scope,
     Space,
@@ -47,6 +48,10 @@ class Upkeep(Protocol):
 
     async def counts(self, *, scope: Scope | None = None) -> Mapping[str, int]:
         """Rows by place, of everything or of one scope: the scan behind a receipt."""
+        ...
+
+    async def census(self, *, scope: Scope | None = None) -> Census:
+        """What is held, of everything or of one scope: numbers only."""
         ...
 
     async def subject(self, *, scope: Scope) -> str:

@@ -230,6 +230,13 @@ class Settings(BaseSettings):
         "longest ago is dropped and loaded again on demand.",
     )
 
+    telemetry: Literal["off", "opentelemetry"] = Field(
+        default="off",
+        description="Who is told what is done and how long it takes, never what is remembered: "
+        "nobody (`off`), or the OpenTelemetry providers of the program (`opentelemetry`, needs "
+        "`ricordo[otel]`).",
+    )
+
     @classmethod
     def settings_customise_sources(
         cls,

@@ -43,6 +43,7 @@ EVERY = Weights(
     sitting_meaning=0.06,
     sitting_words=0.9,
     date=0.3,
+    unknown=2.0,
 )
 
 
@@ -90,7 +91,7 @@ async def remove(ledger: Ledger, partition: Partition, *ids: str) -> None:
 
 
 def assert_as_defined(
-    hits: Hits, docs: Sequence[Doc], sought: Sought, *, limit: int, at: datetime
+    hits: Hits, docs: Sequence[Doc], sought: Sought, *, limit: int, at: datetime | None
 ) -> None:
     """Check an answer against the definition, up to rounding."""
     shown = [doc for doc in docs if doc.shown(at)]
@@ -123,6 +124,37 @@ class VectorIndexSuite(Sealed):
         for asked in ([], [FACTS], [FACTS, HABITS, DOCUMENTED]):
             hits = await bench.index.search(sought, partitions=asked, limit=5, at=NOON)
             assert hits == Hits()
+
+    async def test_a_vector_may_come_later(self, bench: IndexBench) -> None:
+        """Search: answers are the same as if it had been there; without one, words alone find."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{number}", number) for number in range(9)))
+        vector, words = _doc("q", 3).indexed().vector, ((1,), (3, 4))
+
+        async def coming(later: bytes | None) -> bytes | None:
+            await asyncio.sleep(0)
+            return later
+
+        for later in (vector, None):
+            at_once = await bench.index.search(
+                Sought(vector=later, words=words), partitions=[FACTS], limit=4, at=NOON
+            )
+            late = await bench.index.search(
+                Sought(vector=None, words=words),
+                partitions=[FACTS],
+                limit=4,
+                at=NOON,
+                coming=asyncio.ensure_future(coming(later)),
+            )
+            assert late == at_once
+            assert late.hits
+        with pytest.raises(SpaceMismatch):
+            await bench.index.search(
+                Sought(vector=None),
+                partitions=[FACTS],
+                limit=4,
+                at=NOON,
+                coming=asyncio.ensure_future(coming(b"\0" * 4)),
+            )
 
     async def test_only_asked_partitions_count(self, bench: IndexBench) -> None:
         """1: other partitions, even of the same person, are neither returned nor counted."""
@@ -199,6 +231,7 @@ class VectorIndexSuite(Sealed):
             (NOON - hour, {"m_1", "m_3"}),
             (NOON, {"m_2", "m_3"}),
             (NOON + hour, {"m_2"}),
+            (None, {"m_1", "m_2", "m_3"}),
         ):
             hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=at)
             assert {hit.memory_id for hit in hits.hits} == ids
@@ -305,6 +338,23 @@ class VectorIndexSuite(Sealed):
             hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
             shares.append(max(hit.words for hit in hits.hits))
         assert 1.0 > shares[0] > shares[1] > shares[2] > shares[3] == 0.0
+
+    async def test_meaning_counts_more_where_words_are_unknown(self, bench: IndexBench) -> None:
+        """3: the less of a question's words any memory holds, the more its meaning counts."""
+        await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(1, 9)))
+        totals: list[float] = []
+        for words, part in ((((5,),), 0), (((5,), (77,)), 0.25), (((77,),), 1), ((), 1)):
+            sought = Sought(
+                vector=_doc("q", 5).indexed().vector,
+                words=words,
+                weights=Weights(meaning=1.0, unknown=2.0),
+            )
+            hits = await bench.index.search(sought, partitions=[FACTS], limit=9, at=NOON)
+            totals.append(sum(hit.emphasis for hit in hits.hits))
+            for hit in hits.hits:
+                expected = part * 2 * max(hit.meaning - 1, 0)
+                assert hit.emphasis == pytest.approx(expected, abs=1e-5)
+        assert 0 == totals[0] < totals[1] < totals[2] == totals[3]
 
     async def test_named_dates_count(self, bench: IndexBench) -> None:
         """3: what was said in the named month counts, on the named day twice."""

@@ -32,8 +32,10 @@ class Doc:
         """Number of words."""
         return sum(self.words.values())
 
-    def shown(self, at: datetime) -> bool:
-        """Whether it is valid at that instant."""
+    def shown(self, at: datetime | None) -> bool:
+        """Whether it is valid at that instant; None is at any time."""
+        if at is None:
+            return True
         ends = [end for end in (self.valid_until, self.expires_at) if end is not None]
         return (self.valid_from is None or self.valid_from <= at) and all(at < end for end in ends)
 

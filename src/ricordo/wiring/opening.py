@@ -16,13 +16,15 @@ from ricordo.memory.consolidation import Habit
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
+from ricordo.memory.measuring import Measures
 from ricordo.memory.screening import review_reasons
 from ricordo.memory.services import Bounds, Policy, Services
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
-from ricordo.ports import Embedder, Extractor
+from ricordo.ports import Embedder, Extractor, Telemetry
 from ricordo.settings import Settings
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
+from ricordo.wiring.telling import make_telemetry
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +44,7 @@ async def open_memory(
     extractor: Extractor | None = None,
     embedder: Embedder | None = None,
     consolidation_client: object | None = None,
+    telemetry: Telemetry | None = None,
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
 ) -> AsyncGenerator[Ricordo]:
@@ -56,10 +59,12 @@ async def open_memory(
         embedder: the model of meaning; by default the one of the settings. Yours to close.
         consolidation_client: a chat client of the Agent Framework that may propose other wordings
             of memories that say the same; by default the model of the settings, or none.
+        telemetry: is told what is done and how long it takes; by default as the settings say.
         clock: tells the time, with a time zone.
         ids: makes ids; takes their kind, for example ``"m"``.
 
     Raises:
+        ImportError: the settings want telemetry, and `ricordo[otel]` is not installed.
         ForeignFile, WrongSchema, Corrupt: the file is not one of ours, or damaged.
         Unavailable: it cannot be opened or written just now.
     """
@@ -70,7 +75,13 @@ async def open_memory(
         if embedder is None:
             embedder = await make_embedder(settings, stack)
         services, events = await _services(
-            path or settings.database, settings, embedder, clock=clock, ids=ids, stack=stack
+            path or settings.database,
+            settings,
+            embedder,
+            telemetry=make_telemetry(settings) if telemetry is None else telemetry,
+            clock=clock,
+            ids=ids,
+            stack=stack,
         )
         memory = Ricordo(
             services,
@@ -97,6 +108,7 @@ async def _services(
     settings: Settings,
     embedder: Embedder,
     *,
+    telemetry: Telemetry | None,
     clock: Clock,
     ids: Callable[[str], str],
     stack: AsyncExitStack,
@@ -142,6 +154,7 @@ async def _services(
             deadline=settings.recall_deadline,
             hops=settings.recall_hops,
         ),
+        measures=Measures(telemetry),
     )
     return services, events
 

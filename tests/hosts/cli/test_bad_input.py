@@ -51,12 +51,23 @@ REFUSED_IDS = [
 @pytest.mark.parametrize("raw", REFUSED_TEXTS.values(), ids=REFUSED_TEXTS.keys())
 def test_texts_that_cannot_be_kept_are_refused(raw: bytes, cli: Cli) -> None:
     cli("init")
-    for argv in (["remember", "-"], ["document", "-"], ["recall", "-"], ["edit", "m_1", "-"]):
+    for argv in (["remember", "-"], ["document", "-"], ["edit", "m_1", "-"]):
         ended = cli(*argv, "--json", stdin=raw)
         assert ended.code == 2
         assert ended.error["type"] == "Invalid"
         assert len(ended.error["message"]) < 300
     assert cli("stats", "--everything", "--json").json["counts"]["memories"] == 0
+
+
+@pytest.mark.parametrize("raw", REFUSED_TEXTS.values(), ids=REFUSED_TEXTS.keys())
+def test_a_question_may_be_of_any_length_and_shape(raw: bytes, cli: Cli) -> None:
+    """It is looked for, not kept; only none at all is a mistake."""
+    cli("init")
+    ended = cli("recall", "-", "--json", stdin=raw)
+    if raw.decode(errors="replace").strip():
+        assert (ended.code, ended.json["items"]) == (0, [])
+    else:
+        assert (ended.code, ended.error["type"]) == (2, "Invalid")
 
 
 @pytest.mark.parametrize("text", ACCEPTED_TEXTS)

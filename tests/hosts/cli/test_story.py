@@ -3,6 +3,7 @@
 import pytest
 
 from tests.hosts.cli.conftest import Cli, ids
+from tests.promises.test_extremes import QUESTIONS
 
 MEMORY = {
     "id", "text", "kind", "scope", "agent", "status", "source", "origin", "recorded_at",
@@ -81,7 +82,8 @@ def test_recall_is_private_to_the_agent_and_joins_the_organization(story: Cli) -
     asked = "how long should examples be"
     mine = story("recall", "--user", "alice", "--agent", "coder", asked, "--json").json
     assert mine.keys() == {
-        "items", "cursor", "paths", "degraded", "visible", "left_out", "took_ms",
+        "items", "cursor", "paths", "degraded", "faults", "visible", "left_out", "took_ms",
+        "stages", "nearly",
     }  # fmt: skip
     assert mine["items"][0].keys() == MEMORY | {"score", "signals", "path"}
     assert mine["items"][0]["text"] == "Prefers concise examples"
@@ -115,6 +117,23 @@ def test_recall_explains_itself(story: Cli) -> None:
     assert "from said outright by coder at " in ended.out
     assert "walk   user –works_on→ Project Falcon –uses°→ microservices" in ended.out
     assert "visible memories" in ended.out
+
+
+def test_recall_explains_what_nearly_made_it(story: Cli) -> None:
+    ask = ("recall", "--user", "alice", "What does Project Falcon use?", "--limit", "1")
+    shown = story(*ask, "--explain").out
+    assert "nearly " in shown
+    assert "not given: others scored higher" in shown
+    assert " × 0.85)" in shown, "the weight of words"
+    assert "\nms     partitions " in shown
+    told = story(*ask, "--explain", "--json").json
+    assert {item["cut"] for item in told["nearly"]} == {"limit"}
+    assert told["weights"]["words"] == 0.85
+    assert {"embed", "search", "walk"} <= told["stages"].keys()
+    bare = story(*ask, "--json").json
+    assert bare["nearly"] == []
+    assert "weights" not in bare
+    assert ids(bare["items"]) == ids(told["items"])
 
 
 def test_nothing_found_is_said_and_is_no_error(cli: Cli) -> None:
@@ -255,15 +274,40 @@ def test_erase_prints_a_receipt(story: Cli) -> None:
 def test_stats_count_one_scope_or_the_file(story: Cli) -> None:
     mine = story("stats", "--user", "alice", "--json").json
     assert mine["counts"]["memories"] == 2
-    assert mine["backlog"] == {"waiting": 0, "leased": 0, "parked": 0, "oldest": None} | {
-        "waiting": mine["backlog"]["waiting"], "oldest": mine["backlog"]["oldest"],
+    assert mine["backlog"].keys() == {
+        "waiting", "leased", "parked", "oldest", "oldest_leased", "oldest_parked",
     }  # fmt: skip
+    assert (mine["backlog"]["leased"], mine["backlog"]["parked"]) == (0, 0)
+    assert mine["memories"] == [
+        {"of": "user", "kind": "preference", "status": "active", "count": 1},
+        {"of": "user", "kind": "fact", "status": "active", "count": 1},
+    ]
+    assert mine["partitions"] == {"count": 2, "largest": 1}
+    assert "bytes" not in mine, "the file's size tells of others"
     platform = story("stats", "--namespace", "platform", "--json").json
     assert platform["counts"]["memories"] == 2
     whole = story("stats", "--everything", "--json").json
     assert whole["scope"] is None
     assert whole["counts"]["memories"] == 4
+    assert whole["bytes"]["file"] > whole["bytes"]["free"] >= 0
+    assert "alice" not in str(whole), "numbers only"
     assert "memories\t2" in story("stats", "--user", "alice").out
+
+
+def test_stats_probe_how_long_a_recall_takes(story: Cli) -> None:
+    told = story("stats", "--user", "alice", "--agent", "coder", "--probe", "5", "--json").json[
+        "probe"
+    ]
+    assert (told["recalls"], told["degraded"]) == (5, 0)
+    assert told["visible"] == 4
+    assert {"total", "embed", "search", "walk"} <= told["ms"].keys()
+    total = told["ms"]["total"]
+    assert 0 < total["p50"] <= total["p95"] <= total["max"]
+    listed = story("list", "--user", "alice", "--json").json["items"]
+    assert all(item["recalls"] == 0 for item in listed), "a probe is no recall"
+    assert "5 recalls among 3 memories" in story("stats", "--user", "alice", "--probe", "5").out
+    for many in ("0", "1001"):
+        assert story("stats", "--user", "alice", "--probe", many).code == 2
 
 
 def test_review_lists_approves_and_rejects(cli: Cli) -> None:
@@ -297,3 +341,12 @@ def test_an_expiry_is_set_seen_and_taken_back(cli: Cli) -> None:
     assert cli("edit", memory, "--expires", "soon").code == 2
     assert cli("edit", memory, "--expires", "never", "--json").json["expires_at"] is None
     assert cli("recall", "Who has diabetes?", "--json").json["items"] != []
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_every_question_has_an_answer(question: str, story: Cli) -> None:
+    """Of any length and script, on the command line too; a terminal gets no control characters."""
+    given = question.encode("utf-8", "surrogatepass")
+    ended = story("recall", "--user", "alice", "-", "--explain", stdin=given)
+    assert ended.code == 0
+    assert not any(ord(c) < 32 and c not in "\n\t" for c in ended.out)

@@ -84,10 +84,11 @@ class Atlas:
         met.sort()
         met = self._cut(met, limit)
         mark, node = self._joined.mark, self._joined.node
-        await self._meet([mark(place, link[3]) for _, _, place, link in met])
+        ends = [mark(place, link[3]) for _, _, place, link in met]
+        await self._meet(ends)
         edges = [
-            (frontier[position], node(mark(place, link[3])), place, link)
-            for position, _, place, link in met
+            (frontier[position], node(end), place, link)
+            for end, (position, _, place, link) in zip(ends, met, strict=True)
         ]
         return [edge for edge in edges if edge[1] not in seen], len(met)
 
@@ -135,10 +136,9 @@ class Atlas:
         while fresh and len(self._scopes) > 1:
             self._met |= fresh
             joined: set[int] = set()
-            for place in range(len(self._scopes)):
-                here = sorted(n for p, n in map(self._joined.entity, fresh) if p == place)
+            for place, here in enumerate(self._joined.by_place(fresh)):
                 if here:
-                    joined |= await self._twins(here, place=place)
+                    joined |= await self._twins(sorted(here), place=place)
             fresh = joined - self._met
 
     async def _twins(self, entities: Sequence[int], *, place: int) -> set[int]:

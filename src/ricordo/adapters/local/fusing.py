@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.adapters.local.context import Context
-from ricordo.adapters.local.dating import dated
 from ricordo.adapters.local.meaning import Standing
 from ricordo.adapters.local.sittings import NOBODY
 from ricordo.adapters.local.view import Numbers, View
 from ricordo.adapters.local.wording import Told
-from ricordo.model import Dates, Weights
+from ricordo.model import Weights
 
 Values = NDArray[np.float64]
 
@@ -19,6 +18,15 @@ _SLACK = 1e-3
 """More than what a scan's rounding can change in a fused score."""
 
 _DIGITS = 6
+
+KNOWN = 2 / 3
+"""Share of a question's words that is enough; where fewer are known, words prove little.
+
+So it is with a question in another language than the memories, or about something never told.
+"""
+
+OUTSTANDING = 1.0
+"""Standard deviations from which meaning stands out, and is emphasised where words fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +38,13 @@ class Parts:
     nearby: Values
     sitting: Values
     date: Values
+    emphasis: Values
 
     @property
     def fused(self) -> Values:
         """The sum."""
-        return self.meaning + self.words + self.nearby + self.sitting + self.date
+        found = self.meaning + self.words + self.nearby + self.sitting + self.date
+        return found + self.emphasis
 
     def at(self, rows: Numbers) -> "Parts":
         """Of these rows only, rounded."""
@@ -44,6 +54,7 @@ class Parts:
             nearby=np.round(self.nearby[rows], _DIGITS),
             sitting=np.round(self.sitting[rows], _DIGITS),
             date=np.round(self.date[rows], _DIGITS),
+            emphasis=np.round(self.emphasis[rows], _DIGITS),
         )
 
 
@@ -52,6 +63,7 @@ class Fusion:
 
     Args:
         standing: None for a question without a vector.
+        date: what the dates that the question names count, of every row.
     """
 
     def __init__(
@@ -62,14 +74,15 @@ class Fusion:
         *,
         standing: Standing | None,
         weights: Weights,
-        dates: Dates,
+        date: Values,
     ) -> None:
         self._view = view
         self._context = context
         self._told = told
         self._standing = standing
         self._weights = weights
-        self._date = weights.date * dated(view, dates)
+        self._date = date
+        self._emphasis = weights.unknown * max(0.0, 1.0 - told.known / KNOWN)
         rough = np.zeros(view.size) if standing is None else standing.rough
         self._best, self._whose = context.best_of_sitting(rough)
         self._best_words, _ = context.best_of_sitting(told.own)
@@ -109,4 +122,5 @@ class Fusion:
             nearby=context.openness * near,
             sitting=sitting,
             date=self._date,
+            emphasis=weights.meaning * self._emphasis * np.maximum(meaning - OUTSTANDING, 0.0),
         )

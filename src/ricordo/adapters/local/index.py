@@ -1,21 +1,23 @@
 """The local index: exact cosine and BM25 over rows that a ledger stores ready to use."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.adapters.local.likeness import Likeness
 from ricordo.adapters.local.loaded import Loaded
-from ricordo.adapters.local.ranking import search
+from ricordo.adapters.local.ranking import Search
 from ricordo.adapters.local.shelves import Shelves
 from ricordo.errors import SpaceMismatch
 from ricordo.model import Hits, Partition, Scope, Sought, Space
 from ricordo.ports import Ledger
+
+T = TypeVar("T")
 
 MEBIBYTE = 1 << 20
 
@@ -61,28 +63,33 @@ class LocalIndex:
         return self._shelves.nbytes
 
     async def search(
-        self, sought: Sought, *, partitions: Sequence[Partition], limit: int, at: datetime
+        self,
+        sought: Sought,
+        *,
+        partitions: Sequence[Partition],
+        limit: int,
+        at: datetime | None,
+        coming: Awaitable[bytes | None] | None = None,
     ) -> Hits:
         """See `ricordo.ports.VectorIndex`. Nothing is found for a limit below 1.
 
         Raises:
             SpaceMismatch: a partition was indexed with another model, transform or analyzer.
         """
-        if sought.vector is not None and len(sought.vector) != 4 * self._space.dimension:
-            raise SpaceMismatch(
-                f"the question's vector has {len(sought.vector) // 4} dimensions, "
-                f"this index {self._space.dimension}"
-            )
+        self._check(sought.vector)
         if limit < 1 or not partitions:
             return Hits()
         shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
-
-        def rank() -> Hits:
-            return search(shelves, sought, limit=limit, at=at)
-
-        if sum(loaded.size for _, loaded in shelves) * self._space.dimension <= _SCANNED_AT_ONCE:
-            return rank()
-        return await asyncio.to_thread(rank)
+        size = sum(loaded.size for _, loaded in shelves)
+        if not size:
+            return Hits()
+        run = _here if size * self._space.dimension <= _SCANNED_AT_ONCE else asyncio.to_thread
+        search = await run(lambda: Search(shelves, sought, at=at))
+        vector = sought.vector
+        if coming is not None:
+            vector = await coming
+            self._check(vector)
+        return await run(lambda: search.hits(vector, limit=limit))
 
     async def similarity(
         self, pairs: Sequence[str], *, partitions: Sequence[Partition]
@@ -97,6 +104,13 @@ class LocalIndex:
                 vectors[memory_id] = vector
         return Likeness(list(vectors), list(vectors.values()))
 
+    def _check(self, vector: bytes | None) -> None:
+        if vector is not None and len(vector) != 4 * self._space.dimension:
+            raise SpaceMismatch(
+                f"the question's vector has {len(vector) // 4} dimensions, "
+                f"this index {self._space.dimension}"
+            )
+
     def drop(self, *, scope: Scope) -> None:
         """Let go of everything of a scope at once, as when it was erased."""
         self._shelves.drop(scope)
@@ -104,6 +118,10 @@ class LocalIndex:
     async def close(self) -> None:
         """Stop reading and let go of everything; closing twice is not an error."""
         await self._shelves.close()
+
+
+async def _here(work: Callable[[], T]) -> T:
+    return work()
 
 
 def _vector_of(

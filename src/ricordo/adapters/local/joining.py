@@ -1,6 +1,6 @@
 """Which entities of several scopes are one node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
 class Joined:
@@ -20,9 +20,12 @@ class Joined:
         """The mark of an entity of the scope at that place."""
         return entity * self._scopes + place
 
-    def entity(self, mark: int) -> tuple[int, int]:
-        """The place of its scope, and the entity, of that mark."""
-        return mark % self._scopes, mark // self._scopes
+    def by_place(self, marks: Iterable[int]) -> list[list[int]]:
+        """The entities of these marks, for each place those of its scope."""
+        found: list[list[int]] = [[] for _ in range(self._scopes)]
+        for mark in marks:
+            found[mark % self._scopes].append(mark // self._scopes)
+        return found
 
     def node(self, mark: int) -> int:
         """The node that the entity belongs to."""

@@ -7,21 +7,20 @@ from numpy.typing import NDArray
 
 
 class Likeness(Mapping[tuple[str, str], float]):
-    """Cosine of every pair of memories, held as one matrix; a pair is found in either order.
+    """Cosine of every pair of memories, worked out when asked; a pair is found in either order.
 
     Iterating gives each pair once, in the order in which the memories were asked for.
     """
 
     def __init__(self, ids: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
         self._places = {memory_id: place for place, memory_id in enumerate(ids)}
-        rows = np.array(vectors, np.float64) if vectors else np.empty((0, 0))
-        self._cosines = np.clip(rows @ rows.T, -1.0, 1.0)
+        self._rows = [vector.astype(np.float64) for vector in vectors]
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
         one, other = self._places[pair[0]], self._places[pair[1]]
         if one == other:
             raise KeyError(pair)
-        return float(self._cosines[one, other])
+        return min(max(float(self._rows[one] @ self._rows[other]), -1.0), 1.0)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         ids = list(self._places)

@@ -102,8 +102,10 @@ class Loaded:
         row = self.row_of_id.get(memory_id)
         return None if row is None or not self.alive[row] else self.vectors.values[row]
 
-    def visible(self, *, at: int) -> NDArray[np.bool_]:
-        """Which rows are valid at an instant, in microseconds since 1970."""
+    def visible(self, *, at: int | None) -> NDArray[np.bool_]:
+        """Which rows are valid at an instant, in microseconds since 1970; None is at any time."""
+        if at is None:
+            return self.alive
         return self.alive & (self.valid_from.values <= at) & (at < self.valid_until.values)
 
     def sittings(self) -> Sittings:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.adapters.local.context import Context
-from ricordo.adapters.local.fusing import Fusion, Parts
+from ricordo.adapters.local.dating import dated
+from ricordo.adapters.local.fusing import Fusion
 from ricordo.adapters.local.loaded import Loaded
 from ricordo.adapters.local.meaning import Near, exact, nearest, standing
 from ricordo.adapters.local.view import Numbers, View
@@ -20,51 +21,61 @@ _NOTHING_NEAR = Near(
 )
 
 
-def search(
-    shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, limit: int, at: datetime
-) -> Hits:
-    """The best `limit` by each signal, and by all together, of the rows valid at an instant.
+class Search:
+    """One question over the rows valid at an instant.
 
-    Scores depend on what is stored, not on how it lies in memory. Hits are ordered by the best of
-    their ranks, meaning before words before all together.
+    Scores depend on what is stored, not on how it lies in memory. What the question's words find is
+    worked out at once, before its vector is there.
     """
-    view = View(shelves, at=at)
-    if not view.visible:
-        return Hits()
-    question = None if sought.vector is None else np.frombuffer(sought.vector, "<f4")
-    near = _NOTHING_NEAR if question is None else nearest(view, question, limit=limit)
-    context = Context(view)
-    found = told(view, context, sought.words)
-    scores = found.bm25
-    holding = np.flatnonzero(scores)
-    fusion = Fusion(
-        view,
-        context,
-        found,
-        standing=None if question is None else standing(view, question),
-        weights=sought.weights,
-        dates=sought.dates,
-    )
-    rankings = [
-        _best(view, near.numbers, near.cosines, limit),
-        _best(view, holding, scores[holding], limit),
-    ]
-    if sought.weights != Weights():
-        likely = fusion.candidates(limit=limit)
-        rankings.append(_best(view, likely, fusion.exact(likely).fused, limit))
-    order = _in_order(rankings)
-    cosines = dict(zip(near.numbers.tolist(), near.cosines.tolist(), strict=True))
-    if question is not None:
-        rest = np.array([number for number in order if number not in cosines], np.intp)
-        cosines |= zip(rest.tolist(), exact(view, question, rest).tolist(), strict=True)
-    return Hits(
-        hits=_hits(view, context, order, cosines, scores, fusion),
-        visible=view.visible,
-        cosine_low=near.low,
-        cosine_high=near.high,
-        bm25_high=float(scores.max()),
-        length=float(view.lengths()[view.shown].sum() / view.visible),
-    )
+
+    def __init__(
+        self, shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, at: datetime | None
+    ) -> None:
+        self._sought = sought
+        self._view = View(shelves, at=at)
+        self._context = Context(self._view)
+        self._told = told(self._view, self._context, sought.words)
+        self._date = sought.weights.date * dated(self._view, sought.dates)
+
+    def hits(self, vector: bytes | None, *, limit: int) -> Hits:
+        """The best `limit` by each signal, and by all together.
+
+        Ordered by the best of their ranks, meaning before words before all together.
+        """
+        view, context, scores = self._view, self._context, self._told.bm25
+        if not view.visible:
+            return Hits()
+        question = None if vector is None else np.frombuffer(vector, "<f4")
+        near = _NOTHING_NEAR if question is None else nearest(view, question, limit=limit)
+        holding = np.flatnonzero(scores)
+        fusion = Fusion(
+            view,
+            context,
+            self._told,
+            standing=None if question is None else standing(view, question),
+            weights=self._sought.weights,
+            date=self._date,
+        )
+        rankings = [
+            _best(view, near.numbers, near.cosines, limit),
+            _best(view, holding, scores[holding], limit),
+        ]
+        if self._sought.weights != Weights():
+            likely = fusion.candidates(limit=limit)
+            rankings.append(_best(view, likely, fusion.exact(likely).fused, limit))
+        order = _in_order(rankings)
+        cosines = dict(zip(near.numbers.tolist(), near.cosines.tolist(), strict=True))
+        if question is not None:
+            rest = np.array([number for number in order if number not in cosines], np.intp)
+            cosines |= zip(rest.tolist(), exact(view, question, rest).tolist(), strict=True)
+        return Hits(
+            hits=_hits(view, context, order, cosines, scores, fusion),
+            visible=view.visible,
+            cosine_low=near.low,
+            cosine_high=near.high,
+            bm25_high=float(scores.max()),
+            length=float(view.lengths()[view.shown].sum() / view.visible),
+        )
 
 
 def _hits(
@@ -78,6 +89,9 @@ def _hits(
     numbers = np.array(order, np.intp)
     lengths = view.lengths()[numbers].astype(np.int64).tolist()
     columns = (scores[numbers].tolist(), lengths, context.in_company[numbers].tolist())
+    parts = fusion.exact(numbers)
+    counted = (parts.meaning, parts.words, parts.nearby, parts.sitting, parts.date, parts.emphasis)
+    rows = zip(*(column.tolist() for column in counted), strict=True)
     return tuple(
         Hit(
             memory_id=view.id_of(number),
@@ -89,18 +103,14 @@ def _hits(
             nearby=nearby,
             sitting=sitting,
             date=date,
+            emphasis=more,
             length=length,
             in_company=in_company,
         )
-        for number, score, length, in_company, (meaning, words, nearby, sitting, date) in zip(
-            order, *columns, _by_row(fusion.exact(numbers)), strict=True
+        for number, score, length, in_company, (meaning, words, nearby, sitting, date, more) in zip(
+            order, *columns, rows, strict=True
         )
     )
-
-
-def _by_row(parts: Parts) -> list[tuple[float, ...]]:
-    columns = (parts.meaning, parts.words, parts.nearby, parts.sitting, parts.date)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _best(

@@ -23,11 +23,11 @@ class View:
 
     Args:
         shelves: partitions and their rows.
-        at: the instant at which rows must be valid to be visible.
+        at: the instant at which rows must be valid to be visible; None is any.
     """
 
-    def __init__(self, shelves: Iterable[tuple[Partition, Loaded]], *, at: datetime) -> None:
-        instant = (at - _EPOCH) // timedelta(microseconds=1)
+    def __init__(self, shelves: Iterable[tuple[Partition, Loaded]], *, at: datetime | None) -> None:
+        instant = None if at is None else (at - _EPOCH) // timedelta(microseconds=1)
         self._shelves = list(shelves)
         self._firsts: list[int] = []
         size = 0

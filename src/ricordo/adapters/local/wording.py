@@ -34,11 +34,13 @@ class Told:
         own: share of the question's information that a row's words hold, 0 to 1. Words that
             no memory holds count as missing, so a question in another language has low shares.
         shared: the same with the words of the rows before and after it.
+        known: share of the question's words that any visible row holds, 0 to 1.
     """
 
     bm25: Scores
     own: Scores
     shared: Scores
+    known: float = 0.0
 
 
 def told(view: View, context: Context, words: Sequence[Sequence[int]]) -> Told:
@@ -50,24 +52,25 @@ def told(view: View, context: Context, words: Sequence[Sequence[int]]) -> Told:
     bm25, own, shared = (np.zeros(view.size) for _ in range(3))
     wanted = {term for word in words for term in word}
     lookups = [loaded.postings.find(wanted) for loaded, _, _ in view.parts()]
-    if not any(lookups):
+    if not view.visible or not any(lookups):
         return Told(bm25=bm25, own=own, shared=shared)
     lengths = view.lengths()
     norms = _norms(view, lengths, b=B)
     flat = _norms(view, lengths, b=B_SHARE)
     with_neighbours = _norms(view, _spread(context, lengths), b=B_SHARE)
-    mass = 0.0
+    mass, known = 0.0, 0
     for word in words:
         numbers, counts = _holding(view, lookups, word)
         rarity = math.log1p((view.visible - len(numbers) + 0.5) / (len(numbers) + 0.5))
         mass += rarity
         if not len(numbers):
             continue
+        known += 1
         bm25[numbers] += rarity * counts * (K1 + 1) / (counts + norms[numbers])
         own[numbers] += rarity * counts / (counts + flat[numbers])
         reached, more = _reached(context, numbers, counts)
         shared[reached] += rarity * more / (more + with_neighbours[reached])
-    return Told(bm25=bm25, own=own / mass, shared=shared / mass)
+    return Told(bm25=bm25, own=own / mass, shared=shared / mass, known=known / len(words))
 
 
 def _spread(context: Context, values: Scores) -> Scores:

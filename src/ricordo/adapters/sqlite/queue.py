@@ -246,11 +246,15 @@ def backlog(connection: sqlite3.Connection, *, scope: Scope | None) -> Backlog:
         )
     }
     waiting, oldest = found.get("waiting", (0, None))
+    leased, oldest_leased = found.get("leased", (0, None))
+    parked, oldest_parked = found.get("parked", (0, None))
     return Backlog(
         waiting=waiting,
-        leased=found.get("leased", (0,))[0],
-        parked=found.get("parked", (0,))[0],
+        leased=leased,
+        parked=parked,
         oldest=moment_or_none(oldest),
+        oldest_leased=moment_or_none(oldest_leased),
+        oldest_parked=moment_or_none(oldest_parked),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
-from ricordo.adapters.sqlite.session import as_list
+from ricordo.adapters.sqlite.session import as_numbers
 
 _IN = "(select value from json_each(?))"
 
@@ -25,7 +25,7 @@ def remove_memories(
 
     Returns rows removed by place.
     """
-    listed = as_list(rows)
+    listed = as_numbers(rows)
     removed: dict[str, int] = defaultdict(int)
 
     def delete(table: str, where: str, *values: Any) -> None:
@@ -45,31 +45,31 @@ def remove_memories(
         connection,
         "select f.value from json_each(?) f "
         "where not exists (select 1 from evidence v where v.relation_row = f.value)",
-        as_list(affected),
+        as_numbers(affected),
     )
     kept = sorted(set(affected) - set(unsupported))
     connection.execute(
         "update relations set supported_by = (select group_concat(memory_id, char(0)) from ("
         "select memory_id from evidence where relation_row = relations.row order by memory_row)) "
         f"where row in {_IN}",
-        (as_list(kept),),
+        (as_numbers(kept),),
     )
     inherited = _column(
         connection,
         f"select distinct relation_row from evidence where memory_row in {_IN}",
-        as_list(survivors),
+        as_numbers(survivors),
     )
     dropped = _drop_origins(connection, listed, sorted({*kept, *inherited}))
     removed["relation_origins"] += dropped
     for place, count in remove_relations(connection, unsupported).items():
         removed[place] += count
-    delete("refusals", f"row in {_IN}", as_list(refusals))
+    delete("refusals", f"row in {_IN}", as_numbers(refusals))
     delete("origins", f"memory_row in {_IN}", listed)
     delete("revisions", f"memory_row in {_IN}", listed)
     delete(
         "queue",
-        f"scope_id = ? and sort = 'relate' and memory_id in "
-        f"(select id from memories where row in {_IN})",
+        "scope_id = ? and sort = 'relate' and exists (select 1 from memories m "
+        f"where m.scope_id = queue.scope_id and m.id = queue.memory_id and m.row in {_IN})",
         scope,
         listed,
     )
@@ -79,7 +79,7 @@ def remove_memories(
 
 def remove_relations(connection: sqlite3.Connection, rows: Sequence[int]) -> dict[str, int]:
     """Remove relations, and the entities that lose their last one with them."""
-    listed = as_list(rows)
+    listed = as_numbers(rows)
     removed: dict[str, int] = {}
     ends = _column(
         connection,
@@ -103,19 +103,19 @@ def _remove_lonely(connection: sqlite3.Connection, ends: Sequence[int]) -> dict[
         "select f.value from json_each(?) f "
         "where not exists (select 1 from relations r where r.source_row = f.value) "
         "and not exists (select 1 from relations r where r.target_row = f.value)",
-        as_list(ends),
+        as_numbers(ends),
     )
     # What stands for merged entities takes them along, however long the chain of merges is.
-    with_merged = as_list(
+    with_merged = as_numbers(
         _column(
             connection,
             "with recursive gone (row) as (select value from json_each(?) union "
             "select e.row from gone join entities e on e.merged_into = gone.row) "
             "select row from gone order by row",
-            as_list(lonely),
+            as_numbers(lonely),
         )
     )
-    merges = as_list(
+    merges = as_numbers(
         _column(
             connection,
             f"select row from merges where source_row in {_IN} union "
@@ -155,6 +155,8 @@ def _refusals(connection: sqlite3.Connection, listed: str, scope: int) -> list[i
 
 def _drop_origins(connection: sqlite3.Connection, listed: str, kept: Sequence[int]) -> int:
     """From relations that stay, drop the origins that only the removed memories had."""
+    if not kept:
+        return 0
     going = _origins(
         connection,
         f"select null, {ORIGIN_COLUMNS} from json_each(?) f "
@@ -166,17 +168,17 @@ def _drop_origins(connection: sqlite3.Connection, listed: str, kept: Sequence[in
         f"select v.relation_row, {ORIGIN_COLUMNS} from json_each(?) f "
         "cross join evidence v on v.relation_row = f.value "
         "cross join origins o on o.memory_row = v.memory_row",
-        as_list(kept),
+        as_numbers(kept),
     )
     lost: list[int] = []
     for row, relation, *origin in connection.execute(
         f"select o.row, o.relation_row, {ORIGIN_COLUMNS} from json_each(?) f "
         "cross join relation_origins o on o.relation_row = f.value",
-        (as_list(kept),),
+        (as_numbers(kept),),
     ):
         if tuple(origin) in going[None] and tuple(origin) not in staying[relation]:
             lost.append(row)
-    return _delete(connection, "relation_origins", "row", as_list(lost))
+    return _delete(connection, "relation_origins", "row", as_numbers(lost))
 
 
 def _origins(

@@ -111,6 +111,11 @@ def subject_of(scope: Scope, secret: bytes) -> str:
     return hmac.digest(secret, json.dumps(scope_key(scope)).encode(), "sha256").hex()
 
 
+def as_numbers(values: Iterable[int]) -> str:
+    """Many numbers as one parameter, for `json_each`; several times quicker than `as_list`."""
+    return f"[{','.join(map(str, values))}]"
+
+
 def as_list(values: Iterable[int | str]) -> str:
     """Many values as one parameter, for `json_each`.
 

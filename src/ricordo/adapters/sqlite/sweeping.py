@@ -34,6 +34,7 @@ class Sweeper:
         self._log = log
         self._swept = 0
         self._commits = 0
+        self._clean: int | None = None
 
     def in_place(self) -> bool:
         """Whether the file is still where it was opened."""
@@ -68,6 +69,7 @@ class Sweeper:
             if busy or logged != moved:
                 return False
             wipe(self._file, pages)
+            self._clean = self._version()
             return True
         finally:
             self._writer.execute("rollback")
@@ -76,7 +78,8 @@ class Sweeper:
         """Sweep, then cut the log to nothing; False if somebody is in the way."""
         until = time.monotonic() + patience
         while True:
-            if self.sweep(patience=until - time.monotonic()) and self._cut():
+            swept = self._version() == self._clean
+            if (swept or self.sweep(patience=until - time.monotonic())) and self._cut():
                 return True
             if time.monotonic() > until:
                 return False
@@ -91,8 +94,11 @@ class Sweeper:
 
     def _cut(self) -> bool:
         pages = logged_pages(self._log)
+        clean = self._clean
         if self._mover.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
             return False
+        if clean is not None and self._version() == clean:
+            return True
         # Another process may have written since the sweep; its pages went along.
         return not pages or (self._length() == 0 and self._again(pages))
 
@@ -106,6 +112,11 @@ class Sweeper:
             return True
         finally:
             self._writer.execute("rollback")
+
+    def _version(self) -> int:
+        """A number that changes with every commit, whoever makes it; nothing is moved by others
+        without one."""
+        return self._mover.execute("pragma data_version").fetchone()[0]
 
     def _length(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0

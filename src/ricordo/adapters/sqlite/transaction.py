@@ -27,6 +27,8 @@ S = TypeVar("S", bound=Session)
 class SqliteReading(MemoryReading, IndexReading, WalkReading, PassRecords):
     """See `ricordo.ports.Reading`."""
 
+    still = True
+
 
 class SqliteWriting(MemoryWriting, Merging, WalkReading, PassKeeping):
     """See `ricordo.ports.Writing`."""

@@ -9,7 +9,7 @@ import typer
 from ricordo.access import user_scope
 from ricordo.errors import Invalid, RicordoError, Unavailable
 from ricordo.hosts.cli.command import command
-from ricordo.hosts.cli.finding import show_recollection
+from ricordo.hosts.cli.explaining import show_recollection
 from ricordo.hosts.cli.given import Kit
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.lines import typed_lines

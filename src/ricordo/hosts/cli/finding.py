@@ -8,18 +8,11 @@ import typer
 from ricordo.access import organization_scope, readable, user_scope
 from ricordo.errors import Unavailable
 from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.explaining import NEARLY, path_text, show_recollection
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE, PERSON, PLACE
-from ricordo.hosts.cli.reading import read_name, read_text, read_time
-from ricordo.model import (
-    OrganizationScope,
-    Path,
-    Recalled,
-    Recollection,
-    Role,
-    Scope,
-    check_id,
-)
+from ricordo.hosts.cli.reading import read_name, read_question, read_time
+from ricordo.model import Role, Scope, check_id
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -58,7 +51,8 @@ async def recall(
         str | None, typer.Option("--as-of", metavar="DATE", help="What was true then.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show why: signals, origins, the walk.")
+        bool,
+        typer.Option("--explain", help="Show why: signals, walks, what nearly made it."),
     ] = False,
     only: Annotated[
         str | None, typer.Option(metavar="user|organization", help="Ask one memory only.")
@@ -69,7 +63,7 @@ async def recall(
     Only what was remembered through this agent is seen of the user's preferences. A person waits
     up to five seconds for a complete answer; give --deadline for an agent's haste.
     """
-    asked = read_text(question, what="question")
+    asked = read_question(question)
     then = read_time(as_of, option="--as-of")
     names = [check_id(name, what="namespace") for name in namespace or ()]
     if only not in (None, "user", "organization"):
@@ -91,11 +85,12 @@ async def recall(
             user=only != "organization",
             organization=only != "user",
             namespaces=names or None,
+            nearly=NEARLY if explain else 0,
         )
     if here.screen.json_lines:
         from ricordo.hosts.cli.views import recollection_view
 
-        here.screen.data(recollection_view(found))
+        here.screen.data(recollection_view(found, explain=explain))
     else:
         show_recollection(here, found, explain=explain)
 
@@ -134,57 +129,6 @@ async def _graphs(here: Here, memory: "Ricordo") -> list[Scope]:
         return [organization_scope(here.principal(), here.namespace, role=Role.READER)]
     principal = await here.principal_everywhere(memory)
     return [user_scope(principal), *readable(principal)]
-
-
-def show_recollection(here: Here, found: Recollection, *, explain: bool) -> None:
-    """Print what was found, best first; with `explain`, why."""
-    for item in found.items:
-        here.screen.line(f"{item.score:.3f}  {item.memory.text}")
-        if explain:
-            for line in _reasons(item):
-                here.screen.line(f"       {line}", style="dim")
-    if explain:
-        for path in found.paths:
-            here.screen.line(f"walk   {path_text(path)}", style="dim")
-        here.screen.line(
-            f"{len(found.items)} of {found.visible} visible memories, {found.left_out} left out, "
-            f"{found.took_ms:.1f} ms",
-            style="dim",
-        )
-    if not found.items:
-        here.screen.remark("nothing found")
-    if found.degraded:
-        missing = ", ".join(found.degraded)
-        here.screen.remark(f"incomplete, missing: {missing}; a longer --deadline may help")
-
-
-def _reasons(item: Recalled) -> list[str]:
-    memory = item.memory
-    signals = ", ".join(f"{name} {value:.3f}" for name, value in item.signals.items())
-    agent = f", learned by {memory.agent}" if memory.agent else ""
-    lines = [
-        f"{memory.id}  {memory.kind.value} of {memory.scope}{agent}",
-        f"because {signals or 'of nothing but that there is room'}",
-    ]
-    for origin in memory.origins:
-        where = "/".join(p for p in (origin.thread_id, origin.run_id) if p) or "said outright"
-        who = origin.agent or origin.author or "?"
-        lines.append(f"from {where} by {who} at {origin.at:%Y-%m-%d %H:%M}")
-    if item.path:
-        lines.append(f"by way of {path_text(item.path)}")
-    return lines
-
-
-def path_text(path: Path) -> str:
-    """A walk in one line; steps in the organization's graph are marked."""
-    text = path.start
-    for step in path.steps:
-        shared = "°" if isinstance(step.scope, OrganizationScope) else ""
-        if step.forward:
-            text += f" –{step.type}{shared}→ {step.target}"
-        else:
-            text += f" ←{step.type}{shared}– {step.source}"
-    return text
 
 
 def _show_walk(here: Here, walk: "Walk") -> None:

@@ -14,17 +14,28 @@ from ricordo.model import Role, Scope
 if TYPE_CHECKING:
     from ricordo.hosts.cli.checks import Check
 
+_PATIENCE = 5.0
+"""Seconds that a probed recall may take: what is measured is how long it takes, all of it."""
 
-@command(takes=EVERYWHERE, example="ricordo stats --user alice")
+
+@command(takes=EVERYWHERE, example="ricordo stats --user alice --probe 20")
 async def stats(
     here: Here,
     everything: Annotated[
         bool, typer.Option("--everything", help="Of the whole file rather than one user.")
     ] = False,
+    probe: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Also time this many recalls, which are not counted."),
+    ] = None,
 ) -> None:
-    """Count what is kept and what waits, of one user, one namespace, or the whole file."""
-    from ricordo.hosts.cli.views import counts_view
-    from ricordo.memory.portable import Record, scope_record, time_record
+    """Count what is kept and what waits, of one user, one namespace, or the whole file.
+
+    With --probe, recalls of the user in question are timed here and now. What a running program
+    measured is its own: `memory.stats()` there, or telemetry.
+    """
+    from ricordo.hosts.cli.counting import show_stats, stats_view
+    from ricordo.memory import stats as counting
 
     scope: Scope | None
     if everything:
@@ -35,21 +46,20 @@ async def stats(
     else:
         scope = user_scope(here.principal())
     async with here.memory() as memory:
-        counts = await memory.ledger.counts(scope=scope)
-        backlog = await memory.ledger.backlog(scope=scope)
-    waits: Record = {
-        "waiting": backlog.waiting,
-        "leased": backlog.leased,
-        "parked": backlog.parked,
-        "oldest": time_record(backlog.oldest),
-    }
+        tried = None
+        if probe is not None:
+            tried = await counting.probe(
+                memory.services,
+                principal=await here.principal_everywhere(memory),
+                agent=here.agent,
+                times=probe,
+                deadline=_PATIENCE,
+            )
+        found = await counting.stats(memory.services, scope=scope)
     if here.screen.json_lines:
-        where = None if scope is None else scope_record(scope)
-        here.screen.data({"scope": where, "counts": counts_view(counts), "backlog": waits})
-        return
-    here.screen.line("whole file" if scope is None else str(scope), style="bold")
-    rows = [*counts_view(counts).items(), *waits.items()]
-    here.screen.table(("what", "count"), [(name, str(count)) for name, count in rows if count])
+        here.screen.data(stats_view(found, tried, scope=scope))
+    else:
+        show_stats(here, found, tried, scope=scope)
 
 
 @command(takes=PERSON, example="ricordo doctor")

@@ -1,5 +1,6 @@
 """`consolidate`: one person's memory is put in order, and the way back."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -109,7 +110,7 @@ async def _list(here: Here, mine: "UserMemory") -> None:
 
     found = await mine.consolidations()
     if here.screen.json_lines:
-        views = (
+        views: Iterator[dict[str, object]] = (
             {
                 "id": one.id,
                 "at": time_record(one.at),

@@ -19,6 +19,20 @@ def read_text(value: str, *, what: str = "text") -> str:
     return check_text(read_stdin(what=what) if value == "-" else value, what=what)
 
 
+def read_question(value: str) -> str:
+    """The question itself, or all of standard input where it is ``-``.
+
+    It is looked for and not kept, so it may be of any length, and what cannot be text is no fault.
+
+    Raises:
+        Invalid: blank.
+    """
+    question = read_stdin(what="question") if value == "-" else value
+    if not question.strip():
+        raise Invalid("question is empty")
+    return question
+
+
 def read_stdin(*, what: str) -> str:
     """Standard input as text, without its last line end; bytes that are not UTF-8 stay marked."""
     raw = sys.stdin.buffer.read(_MOST + 1)

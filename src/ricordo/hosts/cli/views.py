@@ -13,6 +13,7 @@ from ricordo.memory.portable import (
     revision_record,
     time_record,
 )
+from ricordo.memory.ranking import weights
 from ricordo.model import Memory, Page, Receipt, Recollection, Relation, Revision
 
 if TYPE_CHECKING:
@@ -52,9 +53,10 @@ def stored_view(stored: "Stored") -> Record:
     }
 
 
-def recollection_view(found: Recollection) -> Record:
-    """Everything that was found for a question."""
-    return {"cursor": None, **recollection_record(found)}
+def recollection_view(found: Recollection, *, explain: bool = False) -> Record:
+    """Everything that was found for a question; with `explain` what its signals count."""
+    explained = {"weights": weights()} if explain else {}
+    return {"cursor": None, **recollection_record(found), **explained}
 
 
 def walk_view(walk: "Walk") -> Record:

@@ -11,11 +11,12 @@ from typing import Any, cast
 from agent_framework import AgentResponse, Content, Message
 
 from ricordo.errors import Invalid
+from ricordo.memory.asking import clamped
 from ricordo.memory.rendering import marks_memory
 from ricordo.model import Principal, Said, Speaker, check_id, clean_text
 
 LONGEST_QUESTION = 2_000
-"""Characters of a question that are recalled by; of a longer one its end, where people ask."""
+"""Characters of a question that are recalled by; most of them from its end, where people ask."""
 
 LONGEST_HEARD = 200
 """Messages of a session that are recognised when a workflow hands them over again."""
@@ -27,7 +28,7 @@ def question_of(messages: Sequence[Message], *, principal: Principal) -> str:
     own = _own_words(messages[since:], principal=principal)
     if not own:
         own = _own_words(messages, principal=principal)[-1:]
-    return "\n".join(own)[-LONGEST_QUESTION:].strip()
+    return clamped("\n".join(own), longest=LONGEST_QUESTION)
 
 
 def said_by_user(messages: Iterable[Message], *, principal: Principal) -> list[Said]:

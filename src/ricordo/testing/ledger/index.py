@@ -240,6 +240,27 @@ class IndexTests(Sealed):
         assert list((await rows(ledger)).ids) == []
         assert list((await rows(ledger, since=before.generation)).removed) == [known.id]
 
+    async def test_a_partition_that_lost_everything_is_known_to_be_empty(
+        self, ledger: Ledger
+    ) -> None:
+        """Whoever knew many rows that are all gone is told so, by a list or by reading all anew."""
+        many = [memory(f"number {number}") for number in range(100)]
+
+        async def work(tx: Writing) -> None:
+            for each in many:
+                await tx.put(each, indexed=indexed(1), space=SPACE)
+
+        await ledger.write(work, scope=ALICE)
+        before = await rows(ledger)
+        assert len(before.ids) == len(many)
+        await ledger.write(lambda tx: tx.remove([m.id for m in many], scope=ALICE), scope=ALICE)
+        later = await rows(ledger, since=before.generation)
+        assert not later.ids
+        assert later.complete or set(later.removed) == {each.id for each in many}
+        assert later.generation > before.generation
+        await store(ledger, many[0])
+        assert list((await rows(ledger, since=before.generation)).ids) == [many[0].id]
+
     async def test_another_partition_takes_the_row_away(self, ledger: Ledger) -> None:
         known = memory("fact")
         await store(ledger, known)

@@ -320,6 +320,7 @@ class QueueTests(Sealed):
         assert held
         mine = await ledger.backlog(scope=ALICE)
         assert (mine.waiting, mine.leased, mine.parked, mine.oldest) == (1, 1, 1, since)
+        assert (mine.oldest_leased, mine.oldest_parked) == (since, since)
         everything = await ledger.backlog()
         assert (everything.waiting, everything.leased, everything.parked) == (2, 1, 1)
 

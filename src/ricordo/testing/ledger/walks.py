@@ -161,16 +161,24 @@ class WalkTests(Sealed):
         user, kubernetes, owl = await _numbers(ledger, *own)
         their_user, short, long = await _numbers(ledger, *theirs)
 
-        async def twins(*apart: str) -> list[tuple[int, int]]:
-            async def look(tx: Reading) -> list[tuple[int, int]]:
-                asked = [user, kubernetes, owl]
-                return await tx.twins(asked, scope=ALICE, other=PLATFORM, apart=apart)
+        async def twins(*apart: str) -> set[tuple[int, int]]:
+            async def look(tx: Reading) -> set[tuple[int, int]]:
+                asked, theirs = [user, kubernetes, owl], [long, their_user, short]
+                there = await tx.twins(asked, scope=ALICE, other=PLATFORM, apart=apart)
+                back = await tx.twins(theirs, scope=PLATFORM, other=ALICE, apart=apart)
+                assert {(own, twin) for twin, own in back} == set(there)
+                assert await tx.twins([owl], scope=ALICE, other=PLATFORM, apart=apart) == []
+                return set(there)
 
             return await ledger.read(look, scopes=[ALICE, PLATFORM])
 
         both = {(kubernetes, short), (kubernetes, long)}
-        assert set(await twins()) == {(user, their_user), *both}
-        assert set(await twins("user")) == both
+        for scope in (None, PLATFORM, ALICE):  # however many others each of them has
+            if scope is not None:
+                others = [entity(f"{scope} {number}", scope=scope) for number in range(300)]
+                await graph(ledger, others, [])
+            assert await twins() == {(user, their_user), *both}
+            assert await twins("user") == both
 
     async def test_reading_1_another_scope_s_numbers_lead_nowhere(self, ledger: Ledger) -> None:
         """Reading 1. By number, too, what another scope holds is not found."""

@@ -8,7 +8,7 @@ import pytest
 
 from ricordo.errors import Conflict, Denied, Invalid, RicordoError, Unavailable
 from ricordo.events import UserMemoryStored
-from ricordo.model import Listing, new_id
+from ricordo.model import Kind, Listing, Status, new_id
 from ricordo.ports import Ledger, Reading, Writing
 from ricordo.testing.ledger.making import (
     ALICE,
@@ -286,6 +286,29 @@ class OutboxTests(Sealed):
         await ledger.acknowledge("bus", 5)
         assert await ledger.position("bus") == 7, "a late acknowledgement takes nothing back"
         assert await ledger.position("index'%") == 3
+
+    async def test_a_census_counts_one_scope_or_all(self, ledger: Ledger) -> None:
+        """Numbers only; what is told of a scope does not depend on others."""
+        await store(ledger, memory("one"))
+        await store(ledger, memory("two", status=Status.PROPOSED))
+        await ledger.write(lambda tx: tx.emit(_stored()), scope=ALICE)
+        before = await ledger.census(scope=ALICE)
+        await store(ledger, memory("three", scope=BOB))
+        await ledger.acknowledge("bus", 0)
+        mine, everything = await ledger.census(scope=ALICE), await ledger.census()
+        assert mine == before
+        assert [(c.of, c.kind, c.status, c.count) for c in mine.cells] == [
+            ("user", Kind.FACT, Status.ACTIVE, 1),
+            ("user", Kind.FACT, Status.PROPOSED, 1),
+        ]
+        assert (mine.partitions, mine.largest, mine.events) == (1, 1, 1)
+        assert (mine.storage, mine.behind) == (None, {})
+        assert sum(cell.count for cell in everything.cells) == 3
+        assert (everything.partitions, everything.behind) == (2, {"bus": 1})
+        assert everything.storage is not None
+        assert everything.storage.file > 0
+        nobody = await ledger.census(scope=OTHER_ALICE)
+        assert (nobody.cells, nobody.partitions, nobody.events) == ((), 0, 0)
 
     async def test_an_event_of_another_scope_is_denied(self, ledger: Ledger) -> None:
         with pytest.raises(Denied):

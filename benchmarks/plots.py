@@ -1,0 +1,260 @@
+"""Draws what the benchmarks wrote: docs/benchmarks/results/*.json become docs/benchmarks/*.png.
+
+    python -m benchmarks.plots [--results DIR] [--out DIR]
+
+Any number of files of one benchmark are taken together; of the same figure the latest counts. A
+chart without figures is left out. Needs matplotlib (`pip install --group bench`).
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib import pyplot as plt
+
+from benchmarks.drawing import OURS, bars, colour, legend, lying, panels, tight
+
+DOCS = Path(__file__).parent.parent / "docs" / "benchmarks"
+
+QUALITY = (
+    ("LoCoMo", "LoCoMo, raw turns"),
+    ("LoCoMo alone", "LoCoMo, stand-alone"),
+    ("MADial", "MADial"),
+    ("messenger held-out, same language", "our messenger, held out"),
+    ("assistant held-out, same language", "our assistant, held out"),
+)
+LANGUAGES = (
+    ("held-out, same language", "statements,\nsame language"),
+    ("held-out, across languages", "statements,\nacross languages"),
+    ("chats held-out, across languages", "chats,\nacross languages"),
+)
+
+Figures = Mapping[str, Mapping[str, float]]
+"""By system, by metric."""
+
+
+def figures(folder: Path, name: str) -> Figures:
+    """All figures of one benchmark, the latest of each."""
+    read = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    found: dict[str, dict[str, float]] = {}
+    for record in sorted((each for each in read if each["name"] == name), key=_date):
+        for row in record["results"]:
+            found.setdefault(row["system"], {})[row["metric"]] = row["value"]
+    return found
+
+
+def _date(record: Mapping[str, Any]) -> str:
+    return record["date"]
+
+
+def of(found: Figures, label: str) -> dict[str, Mapping[str, float]]:
+    """By system the figures that stand under "system: label"."""
+    return {
+        name.removesuffix(f": {label}"): values
+        for name, values in found.items()
+        if name.endswith(f": {label}")
+    }
+
+
+def quality(found: Figures) -> Any:
+    """Recall at k of every system, one panel a data set."""
+    panels = [(title, of(found, label)) for label, title in QUALITY if of(found, label)]
+    if not panels:
+        return None
+    figure, axes = panels(len(panels), height=3.3, share=True)
+    for axis, (title, systems) in zip(axes, panels, strict=True):
+        for system, values in reversed(list(systems.items())):
+            points = sorted((int(m.split("@")[1]), v) for m, v in values.items() if "@" in m)
+            points = [(k, v) for k, v in points if k > 1]
+            mine = system == OURS
+            axis.plot(
+                range(len(points)),
+                [value for _, value in points],
+                marker="o",
+                markersize=5 if mine else 4,
+                linewidth=2.6 if mine else 1.6,
+                linestyle=(0, (2, 2)) if system == "mem0" else "-",
+                color=colour(system),
+                label=system,
+                zorder=3 if mine else 2,
+            )
+            axis.set_xticks(range(len(points)), [f"@{k}" for k, _ in points])
+        axis.set_title(title, fontsize=10)
+        axis.set_ylim(30, 102)
+    axes[0].set_ylabel("evidence found, %")
+    return legend(figure, axes)
+
+
+def languages(found: Figures) -> Any:
+    """Recall at 1, 5 and 10 across languages."""
+    panels = [(title, of(found, label)) for label, title in LANGUAGES if of(found, label)]
+    if not panels:
+        return None
+    figure, axes = panels(len(panels), height=3.3, share=True)
+    for axis, (title, systems) in zip(axes, panels, strict=True):
+        metrics = ("recall@1", "recall@5", "recall@10")
+        rows = {name: [values[m] for m in metrics] for name, values in systems.items()}
+        bars(axis, rows, [f"@{m.split('@')[1]}" for m in metrics], form="{:.0f}")
+        axis.set_title(title, fontsize=10)
+        axis.set_ylim(0, 112)
+    axes[0].set_ylabel("found, %")
+    return legend(figure, axes)
+
+
+def recall_speed(found: Figures) -> Any:
+    """Latency of one recall by size beside its floor, and beside peers with given vectors."""
+    sizes: list[tuple[str, float, float]] = []
+    for size in _matches(found, r"ricordo: one scope of ([\d,]+), embedded"):
+        floor = found.get(f"floor: one scope of {size}", {})
+        least = floor.get("embedding_p50_ms", 0.0) + floor.get("scan_p50_ms", 0.0)
+        sizes.append((size, least, found[f"ricordo: one scope of {size}, embedded"]["p50_ms"]))
+    sizes.sort(key=lambda each: int(each[0].replace(",", "")))
+    crowd = next(iter(_matches(found, r"mem0 on \w+: (.+)")), None)
+    figure, axes = panels(2, height=3.4)
+    rows = {"embedding + scan, the least possible": [s[1] for s in sizes]}
+    rows[OURS] = [s[2] for s in sizes]
+    bars(axes[0], rows, [s[0] for s in sizes], form="{:.0f}")
+    axes[0].set_title("one question, embedding included", fontsize=10)
+    axes[0].set_xlabel("memories of one person")
+    axes[0].set_ylabel("p50, ms")
+    axes[0].legend(frameon=False, fontsize=8, loc="upper left")
+    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 1.25)
+    if crowd is not None:
+        peers = {name: v for name, v in of(found, crowd).items() if "p50_ms" in v}
+        lying(
+            axes[1],
+            {name: v["p50_ms"] for name, v in peers.items()},
+            {
+                name: f"{v['p50_ms']:,.0f} ms, {v.get('true_answers', 0):.1f} of 10 right"
+                for name, v in peers.items()
+            },
+        )
+        axes[1].set_xscale("log")
+        axes[1].set_xlim(1, max(v["p50_ms"] for v in peers.values()) * 60)
+        axes[1].set_title(f"vectors given, {crowd} people", fontsize=10)
+        axes[1].set_xlabel("p50, ms (log)")
+    return tight(figure) if sizes or crowd else None
+
+
+def turn_cost(found: Figures) -> Any:
+    """What memory adds to a turn."""
+    figure, axes = panels(3, height=3.1)
+    metrics = (
+        ("added_wait_ms", "wait added to a turn, ms\n(model: 300 ms)", "{:,.0f}"),
+        ("chat_prompt_tokens", "prompt tokens\nof the turn", "{:,.0f}"),
+        ("extraction_prompt_tokens", "tokens spent on\nremembering, per turn", "{:,.0f}"),
+    )
+    systems = {
+        name.removesuffix(", 300 ms model"): values
+        for name, values in found.items()
+        if name.endswith(", 300 ms model")
+    }
+    if not systems:
+        return None
+    for axis, (metric, title, form) in zip(axes, metrics, strict=True):
+        values = {name: v[metric] for name, v in systems.items()}
+        lying(axis, values, {name: form.format(value) for name, value in values.items()})
+        axis.set_xlim(0, max(values.values()) * 1.3)
+        axis.set_title(title, fontsize=10)
+    for axis in axes[1:]:
+        axis.set_yticklabels([])
+    return tight(figure)
+
+
+def writes(found: Figures) -> Any:
+    """Acknowledged writes by the number of writers."""
+    figure, [axis] = panels(1, height=3.4, width=7.5)
+    kinds = set(_matches(found, r"ricordo: (.+), \d+ writers"))
+    if not kinds:
+        return None
+    shades = ("#0b7a75", "#5aa9a3", "#a5cfcb")
+    order = sorted(kinds, key=lambda kind: -_rates(found, kind)[-1][1])
+    for shade, kind in zip(shades, order, strict=False):
+        points = _rates(found, kind)
+        axis.plot(range(len(points)), [v for _, v in points], "o-", color=shade, label=kind, lw=2.2)
+        axis.set_xticks(range(len(points)), [str(writers) for writers, _ in points])
+        axis.annotate(
+            f"{points[-1][1]:,.0f}",
+            (len(points) - 1, points[-1][1]),
+            (6, -3),
+            textcoords="offset points",
+            fontsize=8,
+        )
+    floor = next((v for name, v in found.items() if name.startswith("floor: SQLite")), None)
+    if floor is not None:
+        axis.axhline(
+            floor["per_second"],
+            color=colour("floor"),
+            linestyle="--",
+            lw=1.4,
+            label="plain SQLite, a commit a row",
+        )
+    axis.set_ylim(bottom=0)
+    axis.set_xlim(right=axis.get_xlim()[1] + 0.2)
+    axis.set_xlabel("writers at once")
+    axis.set_ylabel("acknowledged per second")
+    axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return tight(figure)
+
+
+def walks(found: Figures) -> Any:
+    """Walks beside a plain breadth-first search."""
+    names = [name for name in _matches(found, r"ricordo: (.+)") if f"floor: {name}" in found]
+    if not names:
+        return None
+    figure, [axis] = panels(1, height=3.4, width=7.5)
+    rows = {
+        "floor": [found[f"floor: {name}"]["p50_ms"] for name in names],
+        OURS: [found[f"ricordo: {name}"]["p50_ms"] for name in names],
+    }
+    bars(axis, rows, [name.replace(", ", ",\n") for name in names], form="{:.1f}")
+    axis.set_ylabel("p50, ms")
+    axis.legend(["plain search", OURS], frameon=False, fontsize=8, loc="upper left")
+    return tight(figure)
+
+
+CHARTS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
+    "recall-quality": ("recall_quality", quality),
+    "across-languages": ("recall_multilingual", languages),
+    "recall-speed": ("recall_speed", recall_speed),
+    "turn-cost": ("turn_cost", turn_cost),
+    "writes": ("writes", writes),
+    "walks": ("walk_speed", walks),
+}
+
+
+def _matches(found: Figures, pattern: str) -> list[str]:
+    """What the pattern's group holds in names of systems, each once."""
+    hits = (re.fullmatch(pattern, name) for name in found)
+    return list(dict.fromkeys(hit[1] for hit in hits if hit))
+
+
+def _rates(found: Figures, kind: str) -> list[tuple[int, float]]:
+    return sorted(
+        (int(writers), found[f"ricordo: {kind}, {writers} writers"]["per_second"])
+        for writers in _matches(found, rf"ricordo: {re.escape(kind)}, (\d+) writers")
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--results", type=Path, default=DOCS / "results")
+    parser.add_argument("--out", type=Path, default=DOCS)
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    for chart, (name, draw) in CHARTS.items():
+        figure = draw(figures(asked.results, name))
+        if figure is None:
+            print(f"{chart}: no figures of {name}")
+            continue
+        # Without software and date in the file, an unchanged chart is an unchanged file.
+        figure.savefig(asked.out / f"{chart}.png", dpi=150, metadata={"Software": None})
+        plt.close("all")
+        print(asked.out / f"{chart}.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Shows how a file is doing: as tables for a person, as one record for a script."""
+
+from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.views import counts_view
+from ricordo.memory.portable import Record, scope_record, time_record
+from ricordo.memory.stats import Probe, Stats
+from ricordo.model import Backlog, Scope
+
+_SHARES = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+
+
+def stats_view(found: Stats, probe: Probe | None, *, scope: Scope | None) -> Record:
+    """Everything that was counted; what is of the whole file only is left out of a scope's."""
+    census = found.census
+    view: Record = {
+        "scope": None if scope is None else scope_record(scope),
+        "counts": counts_view(found.counts),
+        "memories": [
+            {"of": c.of, "kind": c.kind.value, "status": c.status.value, "count": c.count}
+            for c in census.cells
+        ],
+        "partitions": {"count": census.partitions, "largest": census.largest},
+        "backlog": _backlog(found.backlog),
+        "outbox": {"events": census.events, "behind": census.behind},
+    }
+    if census.storage is not None:
+        storage = census.storage
+        view["bytes"] = {
+            "file": storage.file,
+            "log": storage.log,
+            "free": storage.free,
+            "index": found.index_bytes,
+        }
+    if probe is not None:
+        view["probe"] = {
+            "recalls": probe.recalls,
+            "degraded": probe.degraded,
+            "visible": probe.visible,
+            "ms": {stage: _quantiles(probe, stage) for stage in probe.stages},
+        }
+    return view
+
+
+def _backlog(backlog: Backlog) -> Record:
+    return {
+        "waiting": backlog.waiting,
+        "leased": backlog.leased,
+        "parked": backlog.parked,
+        "oldest": time_record(backlog.oldest),
+        "oldest_leased": time_record(backlog.oldest_leased),
+        "oldest_parked": time_record(backlog.oldest_parked),
+    }
+
+
+def _quantiles(probe: Probe, stage: str) -> dict[str, float]:
+    return {name: round(probe.quantile(stage, share), 3) for name, share in _SHARES.items()}
+
+
+def show_stats(here: Here, found: Stats, probe: Probe | None, *, scope: Scope | None) -> None:
+    """Tables of what there is; rows of nothing are left out."""
+    screen, census = here.screen, found.census
+    screen.line("whole file" if scope is None else str(scope), style="bold")
+    rows: list[tuple[str, object]] = [
+        (f"{c.of} {c.kind.value}s, {c.status.value}", c.count) for c in census.cells
+    ]
+    rows += counts_view(found.counts).items()
+    rows += [("partitions in use", census.partitions), ("largest partition", census.largest)]
+    rows += _backlog(found.backlog).items()
+    rows += [(f"events that {name} is behind", count) for name, count in census.behind.items()]
+    if census.storage is not None:
+        storage = census.storage
+        rows += [
+            ("bytes of the file", storage.file),
+            ("bytes of its log", storage.log),
+            ("bytes free in it", storage.free),
+            ("bytes of the index here", found.index_bytes),
+        ]
+    screen.table(("what", "count"), [(name, str(count)) for name, count in rows if count])
+    if probe is not None:
+        screen.line(
+            f"{probe.recalls} recalls among {probe.visible} memories, {probe.degraded} incomplete",
+            style="bold",
+        )
+        screen.table(
+            ("ms", *_SHARES),
+            [
+                (stage, *(f"{ms:.1f}" for ms in _quantiles(probe, stage).values()))
+                for stage in probe.stages
+            ],
+        )
