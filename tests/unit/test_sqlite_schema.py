@@ -145,6 +145,11 @@ async def test_threads_of_an_older_ledger_are_found(tmp_path: Path) -> None:
         await store(ledger, known)
         fresh = await rows(ledger)
     connection = sqlite3.connect(path)
+    for table in ("pass_steps", "merge_proposals", "passes", "tending"):
+        connection.execute(f"drop table {table}")
+    connection.execute("drop index memories_merged")
+    for column in ("demoted_at", "merged_into"):
+        connection.execute(f"alter table memories drop column {column}")
     for column in ("thread", "said_at", "recorded_at"):
         connection.execute(f"alter table memory_index drop column {column}")
     connection.execute("pragma user_version = 2")

@@ -236,8 +236,9 @@ class Recaller:
                 sought, partitions=partitions, limit=max(50, run.limit * 3), at=at, coming=vector
             )
             hits = await run.within("meaning", search, otherwise=None)
-            known = vector.result() if vector.done() else None
-            if hits is None and vector.done() and known is None:
+            embedded = vector.done() and not vector.cancelled()
+            known = vector.result() if embedded else None
+            if hits is None and embedded and known is None:
                 run.degraded.setdefault("words", "late")
             hits = hits or Hits()
             run.sought = replace(sought, vector=known)

@@ -17,6 +17,7 @@ _EXAMPLES = {
     "model_api_key": '"…"',
     "embedding_base_url": '"http://localhost:11434/v1"',
     "embedding_api_key": '"…"',
+    "consolidation_model": '"qwen2.5:7b"',
     "vocabulary": '"vocabulary.toml"',
     "vocabulary_mode": '"strict"',
 }

@@ -89,7 +89,11 @@ async def open_memory(
             pace=_pace(settings),
             extractor=extractor,
             make_extractor=lambda client: make_extractor(settings, client=client),
-            habit=Habit(every=settings.consolidation_hours * 3_600),
+            habit=Habit(
+                every=settings.consolidation_hours * 3_600,
+                # A pass may take a model's call and its repair.
+                lease=max(settings.lease_seconds, 5 * settings.model_timeout),
+            ),
             reworder=make_reworder(settings, client=consolidation_client),
         )
         stack.push_async_callback(services.journal.flush)

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ricordo.errors import Conflict, RicordoError
@@ -137,7 +138,9 @@ class Keeper:
         self, lease: Lease, *, by: str, recent: float | None, advance: Advance | None = None
     ) -> ConsolidationReport:
         doing = self._doing(lease.scope, by=by)
-        planned = await plan(self._services, scope=lease.scope, at=doing.at)
+        planned = await plan(
+            self._services, scope=lease.scope, at=doing.at, between=self._renewing(lease)
+        )
         actions, notes = planned.actions, ()
         steps: list[PassStep] = []
         for some in _chunks(actions):
@@ -159,6 +162,21 @@ class Keeper:
             undecided=planned.undecided,
             notes=notes,
         )
+
+    def _renewing(self, lease: Lease) -> Callable[[], Awaitable[None]]:
+        """Lets others have their turn, and keeps the lease, however long a look takes."""
+        renewed = time.monotonic()
+
+        async def between() -> None:
+            nonlocal renewed
+            await _give_way()
+            if time.monotonic() - renewed > lease.seconds / 4:
+                await self._services.ledger.write(
+                    lambda tx: tx.hold(lease, scope=lease.scope), scope=lease.scope
+                )
+                renewed = time.monotonic()
+
+        return between
 
     async def _apply(self, actions: Sequence[Action], doing: Doing, lease: Lease) -> list[PassStep]:
         """Some acts, with the record of them, in one transaction."""
@@ -184,7 +202,7 @@ class Keeper:
     ) -> ConsolidationReport:
         """What a pass would do: it is done, and taken back before it counts."""
         doing = self._doing(scope, by=by)
-        planned = await plan(self._services, scope=scope, at=doing.at)
+        planned = await plan(self._services, scope=scope, at=doing.at, between=_give_way)
         steps: list[PassStep] = []
         for some in _chunks(planned.actions):
             steps += await self._tried(some, doing)
@@ -224,6 +242,10 @@ class Keeper:
 def _chunks(actions: Sequence[Action]) -> Iterator[Sequence[Action]]:
     for start in range(0, len(actions), CHUNK):
         yield actions[start : start + CHUNK]
+
+
+async def _give_way() -> None:
+    await asyncio.sleep(0)
 
 
 async def _applied(tx: Writing, actions: Sequence[Action], doing: Doing) -> list[PassStep]:

@@ -1,8 +1,7 @@
 """What a pass means to do: found on snapshots, page by page, so that nobody waits for it."""
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cmp_to_key
@@ -39,8 +38,14 @@ class Plan:
     undecided: int
 
 
-async def plan(services: Services, *, scope: UserScope, at: datetime) -> Plan:
-    """Look at a person's active memories and their graph."""
+async def plan(
+    services: Services, *, scope: UserScope, at: datetime, between: Callable[[], Awaitable[None]]
+) -> Plan:
+    """Look at a person's active memories and their graph.
+
+    Args:
+        between: awaited between two pages.
+    """
     seen = _Seen(services.vocabulary, at=at)
     listing = Listing(statuses=(Status.ACTIVE,), limit=PAGE)
     while True:
@@ -49,7 +54,7 @@ async def plan(services: Services, *, scope: UserScope, at: datetime) -> Plan:
         if page.cursor is None:
             break
         listing = replace(listing, after=page.cursor)
-        await asyncio.sleep(0)
+        await between()
     closes, undecided = seen.closes()
     proposals = await _pairs(services, seen, scope=scope)
     actions: list[Action] = [*seen.ends, *closes, *seen.merges(), *seen.weighed, *proposals]
