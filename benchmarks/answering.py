@@ -1,5 +1,6 @@
 """Who answers the benchmark `extraction`: a model, or what one said when it was recorded."""
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,21 +24,30 @@ class Replayed:
 
 
 class Resumed:
-    """Asks a model only for what is not recorded yet; every answer given is kept."""
+    """Asks a model only for what is not recorded yet; every answer given is kept.
+
+    A client that lost patience with a slow model asks again; it gets the answer to its first
+    request, and the model is not asked twice.
+    """
 
     def __init__(self, recorder: Recorder, *, begun: Replay) -> None:
         self._recorder = recorder
         self._begun = begun
+        self._one_at_a_time = threading.Lock()
         self.given: dict[str, Recording] = {}
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        known = self._begun.recordings.get(digest(request))
-        if known is not None:
-            self.given[known.digest] = known
-            return self._begun(request)
-        reply = self._recorder(request)
-        self.given.update(self._recorder.kept)
-        return reply
+        with self._one_at_a_time:
+            known = self._known(digest(request))
+            if known is not None:
+                self.given[known.digest] = known
+                return Replay({known.digest: known})(request)
+            reply = self._recorder(request)
+            self.given.update(self._recorder.kept)
+            return reply
+
+    def _known(self, wanted: str) -> Recording | None:
+        return self.given.get(wanted) or self._begun.recordings.get(wanted)
 
 
 @dataclass
