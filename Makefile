@@ -24,7 +24,8 @@ contracts: $(READY)
 
 check: lint types contracts ## the static half of CI
 
-bench: $(READY) ## the quick benchmarks
+bench: $(READY) ## the quick benchmarks, beside their peers
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock --group bench
 	$(BIN)/python -m benchmarks.footprint --quick
 	$(BIN)/python -m benchmarks.walk_speed --quick
 	$(BIN)/python -m benchmarks.writes --quick
