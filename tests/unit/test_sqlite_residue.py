@@ -11,6 +11,7 @@ import pytest
 
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.adapters.sqlite.rawfile import RawFiles
+from ricordo.adapters.sqlite.sweeping import Sweeper
 from ricordo.adapters.sqlite.wiping import gap, logged_pages, wipe
 from ricordo.model import UserScope
 from ricordo.ports import Writing
@@ -193,6 +194,33 @@ def test_wiping_removes_what_secure_delete_leaves(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_what_others_write_after_a_sweep_is_wiped_too(tmp_path: Path, between: bool) -> None:
+    """Promise 11. A sweep is spared only where nobody has committed since the last one."""
+    path = tmp_path / "split.db"
+    file = RawFiles().hold(path)
+    writer, mover, other = (sqlite3.connect(path, isolation_level=None) for _ in range(3))
+    for connection in (writer, mover, other):
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma wal_autocheckpoint = 0")
+    sweeper = Sweeper(writer, mover, file=file, log=Path(f"{path}-wal"))
+    other.execute("create table before (x)")
+    assert sweeper.sweep()
+    if between:
+        gone = split(path)
+    else:
+        other.execute("create table meanwhile (x)")
+        assert sweeper.empty(patience=5)
+        gone = split(path)
+        assert sweeper.sweep()
+    assert sweeper.empty(patience=5)
+    left = everything(tmp_path)
+    assert not [mark for mark in gone if mark.encode() in left]
+    for connection in (writer, mover, other):
+        connection.close()
+    file.release()
 
 
 def test_the_log_names_its_pages(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from opentelemetry.trace import StatusCode
 from ricordo import EntityClaim, Principal, RelationClaim, Settings, grants_of
 from ricordo.adapters.opentelemetry import OpenTelemetry
 from ricordo.errors import Denied, Unavailable
-from ricordo.memory.measuring import BOUNDS, Measures
+from ricordo.memory.measuring import Measures
 from ricordo.memory.watching import look
-from ricordo.ports import Act, Count, Fact, Level
+from ricordo.ports import BOUNDS, Act, Count, Fact, Level
 from ricordo.testing.embedding import HashingEmbedder
 from tests.support.fake_model import FakeModel, Reply
 from tests.support.opening import Clock, opened, person

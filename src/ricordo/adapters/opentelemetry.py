@@ -8,7 +8,7 @@ import re
 from importlib import metadata
 from typing import Any
 
-from ricordo.ports import Act, Count, Fact, Level, Told
+from ricordo.ports import BOUNDS, Act, Count, Fact, Level, Told
 
 try:
     from opentelemetry import context, metrics, trace
@@ -17,10 +17,6 @@ except ImportError as error:
         "telemetry by OpenTelemetry needs its packages: pip install 'ricordo[otel]'"
     ) from error
 
-_BOUNDS = (
-    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
-    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
-)
 _APART = frozenset({Act.EXTRACT, Act.CONSOLIDATE})
 """Acts of the background: what was going on when the memory was opened is not their parent."""
 
@@ -66,7 +62,7 @@ class OpenTelemetry:
             "ricordo.operation.duration",
             unit="s",
             description="How long an act took.",
-            explicit_bucket_boundaries_advisory=_BOUNDS,
+            explicit_bucket_boundaries_advisory=BOUNDS,
         )
         self._counts = {
             count: meter.create_counter(f"ricordo.{count.value}", unit=unit, description=about)

@@ -1,9 +1,10 @@
-"""Finds secrets in a text: keys, tokens, passwords said as such, and payment card numbers.
+"""Finds and blanks secrets: keys, tokens, passwords said as such, and payment card numbers.
 
 Every pattern is bounded, so that a long text takes time in proportion to its length.
 """
 
 import re
+from collections.abc import Iterator
 
 _ALNUM = r"(?<![A-Za-z0-9])"
 
@@ -48,7 +49,9 @@ _VERBS = "is|was|are|ist|lautet|heisst|heißt|war|est|était|è|era|equals"
 _STATED = re.compile(
     rf"(?P<whose>\b(?:my|our|mein|meine|unser|unsere|mon|ma|notre|mio|mia|la mia|il mio)\s+)?"
     rf"(?:\b[\w-]{{1,30}}\s+){{0,2}}?\b(?P<word>{_WORDS})\b"
-    r"(?:\s+(?:for|to|of|für|zum|zur|von|pour|du|de|per|di|del)(?:\s+[\w.-]{1,30}){1,4}?)?"
+    r"(?:\s+(?:wi-?fi|wlan|vpn|ssh|root|admin|router|e?-?mail|konto|account|compte|conto))?"
+    r"(?:\s+(?:for|to|of|für|zum|zur|von|vom|der|des|meine[rs]|unsere[rs]|pour|du|de|des|per|di|del"
+    r"|della|dello)(?:\s+[\w.-]{1,30}){1,4}?)?"
     rf"\s*(?:[:=]|\s(?:{_VERBS})\b\s*:?)\s*(?P<value>[^\s]{{3,200}})"
     r"(?P<rest>[^\n]?)",
     re.IGNORECASE,
@@ -73,16 +76,39 @@ _CARD = re.compile(r"(?<![\w.,-])(?:\d[ -]?){12,18}\d(?![\w-])")
 _ISSUERS = re.compile(r"^(?:4|5[1-5]|2[2-7]|3[4-7]|6(?:011|4|5|2))")
 
 
+_KEY = re.compile(r"-----END [A-Z ]{0,40}-----|\Z")
+_REST = re.compile(r"\S*")
+_SEEN = re.compile(r"\S")
+
+
 def secret_in(text: str) -> str | None:
     """A stable name of the first sort of secret found, such as ``secret:password``; else None."""
+    return next((name for name, _, _ in _found(text)), None)
+
+
+def without_secrets(text: str) -> str:
+    """The text with every secret in it blanked out; places stay the same.
+
+    So that a model cannot give away a part of it that by itself looks like any other word.
+    """
+    characters = list(text)
+    for name, start, end in _found(text):
+        whole = (_KEY if name == "secret:private-key" else _REST).search(text, end)
+        until = start + len(text[start : whole.end() if whole else end].rstrip(_TAIL))
+        characters[start:until] = _SEEN.sub(" ", text[start:until])
+    return "".join(characters)
+
+
+def _found(text: str) -> Iterator[tuple[str, int, int]]:
     for name, pattern in _FORMATS:
-        if pattern.search(text):
-            return name
-    if any(_tells(match) for match in _STATED.finditer(text)):
-        return "secret:password"
-    if any(_is_card(match.group()) for match in _CARD.finditer(text)):
-        return "secret:card-number"
-    return None
+        for match in pattern.finditer(text):
+            yield name, *match.span()
+    for match in _STATED.finditer(text):
+        if _tells(match):
+            yield "secret:password", *match.span("value")
+    for match in _CARD.finditer(text):
+        if _is_card(match.group()):
+            yield "secret:card-number", *match.span()
 
 
 def _tells(match: re.Match[str]) -> bool:

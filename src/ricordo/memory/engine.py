@@ -127,6 +127,6 @@ class Ricordo:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.intake.run(), name="ricordo-intake")
             group.create_task(self._services.journal.run(), name="ricordo-journal")
-            group.create_task(self.keeper.run(), name="ricordo-keeper")
             if self._services.measures.telemetry is not None:
                 group.create_task(watch(self._services), name="ricordo-watch")
+            group.create_task(self.keeper.run(), name="ricordo-keeper")

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ricordo.memory import announcing, prompting
+from ricordo.memory import announcing, prompting, weighing
+from ricordo.memory.credentials import without_secrets
 from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.ranking import WEIGHTS, best
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.storing import Draft, relate, store
+from ricordo.memory.voices import own_voice
 from ricordo.model import (
     MAX_TEXT,
     Batch,
@@ -75,7 +77,7 @@ class Learner:
             Malformed: the answer stayed unreadable.
             Unavailable: the model or the embedder is.
         """
-        turns = [job.work for job in batch.jobs if isinstance(job.work, Turn)]
+        turns = [_heard(job.work) for job in batch.jobs if isinstance(job.work, Turn)]
         if not any(_own_words(turn) for turn in turns):
             return Lesson(batch=batch)  # nothing of the user's own: no call
         existing = await self._existing(batch, turns)
@@ -89,7 +91,13 @@ class Learner:
         )
         answer = await extractor.extract(instructions)
         self._spent(answer)
-        sifter = _Sifter(self._services, batch=batch, turns=turns, existing=existing)
+        sifter = _Sifter(
+            self._services,
+            batch=batch,
+            turns=turns,
+            existing=existing,
+            shown=(*prompting.example_texts(instructions), *(one.text for one in existing)),
+        )
         memories, refusals = sifter.sift(answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
 
@@ -232,11 +240,13 @@ class _Sifter:
         batch: Batch,
         turns: Sequence[Turn],
         existing: Sequence[Memory],
+        shown: Sequence[str],
     ) -> None:
         self._services = services
         self._scope = batch.scope
         self._turns = turns
         self._existing = existing
+        self._shown = shown
         self._now = services.clock()
         self._memories: list[Sifted] = []
         self._refusals: list[Refusal] = []
@@ -245,8 +255,11 @@ class _Sifter:
         self, answer: Extraction, *, notes: Sequence[str]
     ) -> tuple[list[Sifted], tuple[Refusal, ...]]:
         """The memories that may be stored, and a refusal for all that may not or was not read."""
-        for candidate in answer.candidates:
+        candidates, mistaken = weighing.settled(answer.candidates)
+        for candidate in candidates:
             self._one(candidate, answer)
+        for candidate in mistaken:
+            self._refuse("its quote states a fact, and no wish", candidate.text, None)
         for fault in answer.faults:
             self._refuse(f"unreadable item: {fault}", None, None)
         for note in filter(prompting.concerns_source, notes):
@@ -271,6 +284,10 @@ class _Sifter:
             return
         if candidate.kind not in (Kind.PREFERENCE, Kind.FACT):
             self._refuse("its kind is neither preference nor fact", text, origin)
+            return
+        doubt = weighing.doubt(Kind(candidate.kind), text, quote, shown=self._shown)
+        if doubt is not None:
+            self._refuse(doubt, text, origin)
             return
         self._keep(candidate, text, turn, origin, answer)
 
@@ -360,6 +377,20 @@ def _origin(turn: Turn, quote: Located | None) -> Origin:
         message_ids=tuple(said.id for said in turn.said if said.id is not None),
         quote=None if quote is None else quote.span,
     )
+
+
+def _heard(turn: Turn) -> Turn:
+    """The turn, its user speaking only in their own voice; what they pasted is blanked out.
+
+    So are secrets: a model that saw one could quote it alone, where nothing tells what it is.
+    """
+    said = tuple(
+        replace(said, text=without_secrets(own_voice(said.text)))
+        if said.speaker is Speaker.USER and said.trusted
+        else said
+        for said in turn.said
+    )
+    return replace(turn, said=said)
 
 
 def _own_words(turn: Turn) -> str:

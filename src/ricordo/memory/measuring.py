@@ -9,13 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from ricordo.model import Refusal
-from ricordo.ports import Act, Count, Fact, Level, Span, Telemetry, Told
-
-BOUNDS = (
-    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
-    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
-)
-"""Upper bounds of a histogram's buckets, in seconds; the last bucket has none."""
+from ricordo.ports import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,9 @@ def why_not(memory: Memory, *, at: datetime, past: bool) -> Cut | None:
     Args:
         past: the question asks what was true then, and not what is true now.
     """
-    # For one that was merged, the memory that stands for it is found, for the past as well.
-    if memory.status is Status.SUPERSEDED and (not past or memory.merged_into is not None):
+    if memory.merged_into is not None:
+        return Cut.DUPLICATE  # the one that stands for it is found
+    if memory.status is Status.SUPERSEDED and not past:
         return Cut.SUPERSEDED
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED):
         return Cut.NOT_APPROVED

@@ -142,6 +142,12 @@ def rewording(pairs: Sequence[tuple[Memory, Memory]]) -> Instructions:
     )
 
 
+def example_texts(instructions: Instructions) -> tuple[str, ...]:
+    """The texts of memories in the examples: what a model copies when it has nothing to say."""
+    answers = (json.loads(right) for _, right in instructions.examples)
+    return tuple(item["text"] for answer in answers for item in answer["items"] if item["text"])
+
+
 def concerns_source(note: str) -> bool:
     """Whether a note of `Instructions` tells of a source that was cut, not of mere context."""
     return _SOURCE_CUT.match(note) is not None
@@ -243,8 +249,9 @@ def _lines(turns: Sequence[Turn]) -> list[_Line]:
 
 
 def _most(body: str) -> int:
-    """How many items a text of that length can hold; stops a small model that repeats itself."""
-    return _LEAST_ITEMS + estimate(body) // _TOKENS_PER_ITEM
+    """How many items sources of that length can hold; stops a small model that repeats itself."""
+    sources = (line for line in body.splitlines() if not line.startswith("A"))
+    return _LEAST_ITEMS + sum(map(estimate, sources)) // _TOKENS_PER_ITEM
 
 
 def _fit(lines: Sequence[_Line], *, tokens: int) -> tuple[str, tuple[str, ...]]:

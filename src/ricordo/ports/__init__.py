@@ -24,11 +24,12 @@ from ricordo.ports.models import (
 )
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
-from ricordo.ports.telemetry import Act, Count, Fact, Level, Span, Telemetry, Told
+from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
 from ricordo.ports.walking import Link, Walking
 
 __all__ = [
+    "BOUNDS",
     "Act",
     "Analyzer",
     "Candidate",

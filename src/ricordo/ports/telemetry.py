@@ -3,6 +3,12 @@
 from enum import StrEnum
 from typing import Protocol
 
+BOUNDS = (
+    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+)
+"""Upper bounds of a histogram's buckets, in seconds; the last bucket has none."""
+
 
 class Act(StrEnum):
     """What can be watched, from its beginning to its end."""

@@ -343,7 +343,7 @@ class VectorIndexSuite(Sealed):
         """3: the less of a question's words any memory holds, the more its meaning counts."""
         await put(bench.ledger, FACTS, *(_doc(f"m_{i}", i) for i in range(1, 9)))
         totals: list[float] = []
-        for words, part in ((((5,),), 0), (((5,), (77,)), 0.25), (((77,),), 1), ((), 1)):
+        for words, part in ((((5,),), 0), (((5,), (77,)), 1 / 6), (((77,),), 1), ((), 1)):
             sought = Sought(
                 vector=_doc("q", 5).indexed().vector,
                 words=words,

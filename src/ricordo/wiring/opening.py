@@ -43,8 +43,8 @@ async def open_memory(
     settings: Settings | None = None,
     extractor: Extractor | None = None,
     embedder: Embedder | None = None,
-    consolidation_client: object | None = None,
     telemetry: Telemetry | None = None,
+    consolidation_client: object | None = None,
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
 ) -> AsyncGenerator[Ricordo]:
@@ -57,9 +57,9 @@ async def open_memory(
         extractor: the model that reads conversations; by default the one of the settings. Without
             any, turns wait until a provider offers its agent's own chat client.
         embedder: the model of meaning; by default the one of the settings. Yours to close.
+        telemetry: is told what is done and how long it takes; by default as the settings say.
         consolidation_client: a chat client of the Agent Framework that may propose other wordings
             of memories that say the same; by default the model of the settings, or none.
-        telemetry: is told what is done and how long it takes; by default as the settings say.
         clock: tells the time, with a time zone.
         ids: makes ids; takes their kind, for example ``"m"``.
 

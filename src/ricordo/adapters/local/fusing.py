@@ -19,7 +19,7 @@ _SLACK = 1e-3
 
 _DIGITS = 6
 
-KNOWN = 2 / 3
+KNOWN = 0.6
 """Share of a question's words that is enough; where fewer are known, words prove little.
 
 So it is with a question in another language than the memories, or about something never told.

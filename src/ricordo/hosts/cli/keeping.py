@@ -1,6 +1,5 @@
 """`consolidate`: one person's memory is put in order, and the way back."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -106,11 +105,11 @@ async def _undo(here: Here, mine: "UserMemory", pass_id: str) -> None:
 
 async def _list(here: Here, mine: "UserMemory") -> None:
     from ricordo.hosts.cli.views import items_view
-    from ricordo.memory.portable import time_record
+    from ricordo.memory.portable import Record, time_record
 
     found = await mine.consolidations()
     if here.screen.json_lines:
-        views: Iterator[dict[str, object]] = (
+        views: list[Record] = [
             {
                 "id": one.id,
                 "at": time_record(one.at),
@@ -119,7 +118,7 @@ async def _list(here: Here, mine: "UserMemory") -> None:
                 "undone_at": time_record(one.undone_at),
             }
             for one in found
-        )
+        ]
         here.screen.data(items_view(views))
     elif found:
         rows = [
