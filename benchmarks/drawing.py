@@ -64,9 +64,12 @@ def lying(axis: Any, values: Mapping[str, float], labels: Mapping[str, str]) -> 
 
 def legend(figure: Any, axes: Sequence[Any]) -> Any:
     """The figure with one legend below all panels, ours first."""
-    handles, names = axes[0].get_legend_handles_labels()
-    if OURS in names and names[0] != OURS:
-        handles, names = handles[::-1], names[::-1]
+    found: dict[str, Any] = {}
+    for axis in axes:
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, handle)
+    names = sorted(found, key=lambda name: list(COLOURS).index(name))
+    handles = [found[name] for name in names]
     figure.legend(handles, names, loc="lower center", ncol=len(names), frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     return figure

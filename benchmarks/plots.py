@@ -61,11 +61,11 @@ def of(found: Figures, label: str) -> dict[str, Mapping[str, float]]:
 
 def quality(found: Figures) -> Any:
     """Recall at k of every system, one panel a data set."""
-    panels = [(title, of(found, label)) for label, title in QUALITY if of(found, label)]
-    if not panels:
+    shown = [(title, of(found, label)) for label, title in QUALITY if of(found, label)]
+    if not shown:
         return None
-    figure, axes = panels(len(panels), height=3.3, share=True)
-    for axis, (title, systems) in zip(axes, panels, strict=True):
+    figure, axes = panels(len(shown), height=3.3, share=True)
+    for axis, (title, systems) in zip(axes, shown, strict=True):
         for system, values in reversed(list(systems.items())):
             points = sorted((int(m.split("@")[1]), v) for m, v in values.items() if "@" in m)
             points = [(k, v) for k, v in points if k > 1]
@@ -79,7 +79,7 @@ def quality(found: Figures) -> Any:
                 linestyle=(0, (2, 2)) if system == "mem0" else "-",
                 color=colour(system),
                 label=system,
-                zorder=3 if mine else 2,
+                zorder=4 if mine else 3 if system == "mem0" else 2,
             )
             axis.set_xticks(range(len(points)), [f"@{k}" for k, _ in points])
         axis.set_title(title, fontsize=10)
@@ -90,11 +90,11 @@ def quality(found: Figures) -> Any:
 
 def languages(found: Figures) -> Any:
     """Recall at 1, 5 and 10 across languages."""
-    panels = [(title, of(found, label)) for label, title in LANGUAGES if of(found, label)]
-    if not panels:
+    shown = [(title, of(found, label)) for label, title in LANGUAGES if of(found, label)]
+    if not shown:
         return None
-    figure, axes = panels(len(panels), height=3.3, share=True)
-    for axis, (title, systems) in zip(axes, panels, strict=True):
+    figure, axes = panels(len(shown), height=3.3, share=True)
+    for axis, (title, systems) in zip(axes, shown, strict=True):
         metrics = ("recall@1", "recall@5", "recall@10")
         rows = {name: [values[m] for m in metrics] for name, values in systems.items()}
         bars(axis, rows, [f"@{m.split('@')[1]}" for m in metrics], form="{:.0f}")
