@@ -16,7 +16,7 @@ One JSON object per line of `data/extraction.jsonl`:
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,6 @@ FILE = Path(__file__).parent / "data" / "extraction.jsonl"
 PARTS = ("tuning", "held-back")
 LANGUAGES = ("en", "de", "fr", "it")
 AGENT = "helper"
-
-_BEGINNING = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 Words = tuple[tuple[str, ...], ...]
 """Alternatives, each a set of words that must all be there."""
@@ -80,14 +78,14 @@ class Chat:
         """What the user said themselves, message by message."""
         return tuple(text for turn in self.turns for speaker, text in turn if speaker == "user")
 
-    def as_turns(self) -> list[Turn]:
-        """The chat as a host would observe it: one turn for each run of the agent."""
+    def as_turns(self, *, at: datetime) -> list[Turn]:
+        """The chat as a host would observe it: one turn for each run of the agent, from `at` on."""
         return [
             Turn(
                 thread_id=self.id,
                 run_id=f"{self.id}-{number}",
                 agent=AGENT,
-                at=_BEGINNING + timedelta(minutes=number),
+                at=at + timedelta(minutes=number),
                 said=tuple(_said(speaker, text) for speaker, text in turn),
             )
             for number, turn in enumerate(self.turns, start=1)

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.chats import AGENT, Chat
@@ -14,8 +15,25 @@ from ricordo.memory.engine import Ricordo
 from ricordo.model import Listing, Memory, Relation, Source, Status
 
 
+class Calendar:
+    """The chats' time: what is known is from before a chat, and every chat has a day of its own."""
+
+    def __init__(self) -> None:
+        self._at = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self._at += timedelta(microseconds=1)
+        return self._at
+
+    def pass_by(self, *, hours: int) -> None:
+        """Let time pass."""
+        self._at += timedelta(hours=hours)
+
+
 @asynccontextmanager
-async def opened(answer: Answer, *, model: str, seconds: float) -> AsyncGenerator[Ricordo]:
+async def opened(
+    answer: Answer, *, model: str, seconds: float, clock: Calendar
+) -> AsyncGenerator[Ricordo]:
     """A new memory, whose model is asked over HTTP and answered by `answer`.
 
     Args:
@@ -30,19 +48,22 @@ async def opened(answer: Answer, *, model: str, seconds: float) -> AsyncGenerato
                 model_timeout=seconds,
                 max_attempts=1,
             )
-            async with open_memory(Path(folder) / "memory.db", settings=settings) as memory:
+            database = Path(folder) / "memory.db"
+            async with open_memory(database, settings=settings, clock=clock) as memory:
                 yield memory
 
 
-async def play(chat: Chat, memory: Ricordo) -> Outcome:
+async def play(chat: Chat, memory: Ricordo, *, clock: Calendar) -> Outcome:
     """Let one chat become memory, in the hands of a user of its own."""
     mine = memory.user(Principal(tenant="benchmark", user=chat.id), agent=AGENT)
     known = [
         (await mine.remember(each.text, kind=each.kind, relations=each.claims)).memory
         for each in chat.known
     ]
-    for turn in chat.as_turns():
+    clock.pass_by(hours=12)
+    for turn in chat.as_turns(at=clock()):
         await mine.observe(turn)
+    clock.pass_by(hours=12)
     await memory.intake.drain()
     after = {one.id: one for one in (await mine.list(Listing(limit=1_000))).memories}
     kept = [

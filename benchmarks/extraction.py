@@ -21,7 +21,7 @@ from tools.record_demo import Recorder
 
 from benchmarks.answering import Counted, Replayed, Resumed
 from benchmarks.chats import LANGUAGES, PARTS, Chat, load
-from benchmarks.extracting import opened, play
+from benchmarks.extracting import Calendar, opened, play
 from benchmarks.matching import Tally, judge
 from benchmarks.report import Report
 from ricordo.errors import RicordoError
@@ -46,11 +46,12 @@ async def run(arguments: argparse.Namespace) -> Report:
     """
     chats = _chosen(load(), arguments)
     answer, model = _answer(arguments)
-    counted = Counted(answer)
+    counted, clock = Counted(answer), Calendar()
     scored: Scored = []
-    async with opened(counted, model=model, seconds=arguments.timeout) as memory:
+    opening = opened(counted, model=model, seconds=arguments.timeout, clock=clock)
+    async with opening as memory:
         for number, chat in enumerate(chats, start=1):
-            outcome = await play(chat, memory)
+            outcome = await play(chat, memory, clock=clock)
             _check(answer, chat)
             tally = judge(chat, outcome)
             scored.append((chat, tally))

@@ -180,15 +180,13 @@ async def test_a_bad_relation_costs_only_itself():
     ]
 
 
-async def test_one_thing_told_twice_is_one_item_and_rather_a_preference():
-    """Promise 2: what a model files under both kinds must not reach every agent."""
+async def test_the_same_item_twice_is_one():
     as_fact = item("Prefers short examples.", "short examples please")
     as_preference = item("prefers short examples", "short examples", kind="preference")
     with FakeModel(scripted(answer(as_fact, WORKS, as_preference, WORKS))) as model:
         found = await extractor(model).extract(ASK)
-    assert [one.kind for one in found.candidates] == ["fact", "preference"]
-    assert found.candidates[0].text == WORKS["text"]
-    assert found.faults == ("item 1: says the same as item 3",)
+    assert [one.kind for one in found.candidates] == ["fact", "fact", "preference"]
+    assert found.faults == ()
 
 
 async def test_of_a_thousand_items_the_rest_is_counted():

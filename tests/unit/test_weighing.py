@@ -1,11 +1,25 @@
 """What the user said is not yet a memory: questions, tasks, suppositions and echoes are none."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from ricordo.memory.grounding import find_quote
-from ricordo.memory.weighing import doubt, settled
-from ricordo.model import Kind, Said, Speaker
+from ricordo.memory.settling import Grounded, settled
+from ricordo.memory.weighing import doubt, request
+from ricordo.model import Kind, Said, Speaker, Turn
 from ricordo.ports import Candidate, StatedRelation
+
+TURN = Turn(
+    thread_id="t",
+    run_id="r",
+    agent="coder",
+    at=datetime(2026, 3, 2, tzinfo=UTC),
+    said=(
+        Said(speaker=Speaker.USER, text="My NAS is a Synology DS220. I like tea."),
+        Said(speaker=Speaker.USER, text="I work in Basel and live in Bern."),
+    ),
+)
 
 
 def _doubt(message: str, quote: str = "", *, text: str = "x", kind: Kind = Kind.FACT, shown=()):
@@ -36,6 +50,7 @@ def test_a_question_is_no_fact(message: str, quote: str) -> None:
         ("Wenn ich arbeite, trinke ich Tee.", "trinke ich Tee"),
         ("Si possible je prends le train.", "je prends le train"),
         ("I write novels and I read a lot.", "I write novels"),
+        ("Remember that I moved to Basel.", "I moved to Basel"),
         ("Does my dog Rex need a new shot?", "my dog Rex"),
         ("Schreib einen Brief an meine Vermieterin Frau Lüthi.", "meine Vermieterin Frau Lüthi"),
     ],
@@ -63,6 +78,7 @@ def test_what_is_only_supposed_is_no_fact(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
+        "Merk sie dir bitte.",
         "Write me a function that parses CSV.",
         "Could you please write a haiku about rain.",
         "Schreib mir eine Funktion für Primzahlen.",
@@ -91,32 +107,93 @@ def test_an_echo_of_what_the_model_was_shown_needs_the_users_words() -> None:
     assert _doubt("I still play my cello.", text="Plays the cello", shown=shown) is None
 
 
-def _fact(text: str, quote: str, *relations: tuple[str, str]) -> Candidate:
-    stated = tuple(StatedRelation(source="user", relation=r, target=t) for r, t in relations)
-    return Candidate(kind="fact", text=text, quote=quote, relations=stated)
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        ("Ho buttato il vecchio telefono, adesso uso un Fairphone.", True),
+        ("Hallo, ich heisse Reto und arbeite bei der Bank.", True),
+        ("We finally moved to Bristol, I am happy.", True),
+        ("Ich mag keine langen Herleitungen.", False),
+        ("Je préfère des réponses courtes.", False),
+        ("Potresti scrivermi i nomi in inglese?", False),
+        ("Prefiero respuestas cortas.", False),
+        ("My key is in the bucket.", True),
+        ("Call me by my first name.", False),
+    ],
+)
+def test_a_statement_without_a_wish_is_no_preference(message: str, refused: bool) -> None:
+    assert bool(_doubt(message, kind=Kind.PREFERENCE)) is refused
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "refused"),
+    [
+        ("J'ai quitté Nantes.", "Habite à Nantes", True),
+        ("Ich arbeite nicht mehr bei Lindmatt.", "Arbeitet bei Lindmatt", True),
+        ("Je ne travaille plus pour Vallotec.", "Travaille pour Vallotec", True),
+        ("Non usiamo Trello.", "Usa Trello", True),
+        ("I don't live in Berlin.", "Lives in Berlin", True),
+        ("I don't live in Berlin.", "Does not live in Berlin", False),
+        ("I left Leeds for Bristol.", "Lives in Bristol", False),
+        ("Ich trinke keinen Kaffee.", "Trinkt keinen Kaffee", False),
+        ("Not only Berlin: I live in Berlin and Rome.", "Lives in Berlin", False),
+        ("I do not work in Basel, I work in Bern.", "Works in Bern", False),
+    ],
+)
+def test_what_the_quote_denies_is_no_fact(message: str, text: str, refused: bool) -> None:
+    assert bool(_doubt(message, text=text)) is refused
+
+
+@pytest.mark.parametrize(
+    ("message", "quote", "asked"),
+    [
+        ("Réponds-moi toujours en français.", "", True),
+        ("Bitte duze mich und schreib ohne Anrede.", "schreib ohne Anrede", True),
+        ("Usa elenchi numerati, per favore.", "Usa elenchi numerati", True),
+        ("Please answer in French.", "", True),
+        ("Please note that I moved to Basel.", "", False),
+        ("I work in Basel, as always.", "", False),
+        ("Je travaille toujours à Sion.", "", False),
+        ("Please use my name, Alice.", "", False),
+        ("Please book a table.", "", False),
+    ],
+)
+def test_a_request_how_to_answer_is_told_from_a_statement(
+    message: str, quote: str, asked: bool
+) -> None:
+    located = find_quote(quote or message, [Said(speaker=Speaker.USER, text=message)])
+    assert located is not None
+    assert request(located) is asked
+
+
+def _item(text: str, quote: str, *relations: str, kind: str = "fact") -> Grounded:
+    stated = tuple(StatedRelation(source="user", relation=r, target="x") for r in relations)
+    candidate = Candidate(kind=kind, text=text, quote=quote, relations=stated)
+    located = find_quote(quote, TURN.said)
+    assert located is not None
+    return Grounded(candidate, TURN, located)
+
+
+def _texts(items: list[Grounded]) -> list[str]:
+    return [item.candidate.text for item in settled(items)]
 
 
 def test_a_repeat_gives_its_relations_to_the_one_that_says_more() -> None:
-    bare = _fact("Synology DS220", "Synology DS220", ("uses", "Synology DS220"))
-    full = _fact("Has a Synology DS220", "My NAS is a Synology DS220", ("owns", "Synology DS220"))
+    bare = _item("Synology DS220", "Synology DS220", "uses")
+    full = _item("Has a Synology DS220", "My NAS is a Synology DS220", "owns")
     for order in ([bare, full], [full, bare]):
-        [kept], mistaken = settled(order)
-        assert kept.text == full.text
-        assert {each.relation for each in kept.relations} == {"uses", "owns"}
-        assert not mistaken
+        [kept] = settled(order)
+        assert kept.candidate.text == full.candidate.text
+        assert {each.relation for each in kept.candidate.relations} == {"uses", "owns"}
 
 
 def test_different_facts_of_one_sentence_stay() -> None:
     quote = "I work in Basel and live in Bern"
-    facts = [_fact("Works in Basel", quote), _fact("Lives in Bern", quote)]
-    assert settled(facts) == (facts, [])
+    assert len(_texts([_item("Works in Basel", quote), _item("Lives in Bern", quote)])) == 2
 
 
-def test_a_plain_statement_is_no_preference_beside_the_fact() -> None:
-    quote = "My NAS is a Synology DS220"
-    wrong = Candidate(kind="preference", text="Prefers answers about Synology", quote=quote)
-    fact = _fact("Has a Synology DS220", f"{quote}.")
-    assert settled([wrong, fact]) == ([fact], [wrong])
-    wish = Candidate(kind="preference", text="Prefers tea", quote="I like tea")
-    taste = _fact("Likes tea a lot", "I like tea")
-    assert settled([wish, taste]) == ([wish, taste], [])
+def test_what_is_called_both_is_a_preference() -> None:
+    """Promise 2: what a model files under both kinds must not reach every agent."""
+    fact = _item("Likes tea", "I like tea")
+    wish = _item("likes tea", "like tea", kind="preference")
+    assert [each.candidate.kind for each in settled([fact, wish])] == ["preference"]

@@ -9,8 +9,10 @@ from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.ranking import WEIGHTS, best
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
+from ricordo.memory.settling import Grounded, settled
 from ricordo.memory.storing import Draft, relate, store
 from ricordo.memory.voices import own_voice
+from ricordo.memory.weighing import alike
 from ricordo.model import (
     MAX_TEXT,
     Batch,
@@ -255,46 +257,51 @@ class _Sifter:
         self, answer: Extraction, *, notes: Sequence[str]
     ) -> tuple[list[Sifted], tuple[Refusal, ...]]:
         """The memories that may be stored, and a refusal for all that may not or was not read."""
-        candidates, mistaken = weighing.settled(answer.candidates)
-        for candidate in candidates:
-            self._one(candidate, answer)
-        for candidate in mistaken:
-            self._refuse("its quote states a fact, and no wish", candidate.text, None)
+        grounded = (self._ground(candidate) for candidate in answer.candidates)
+        for item in settled([item for item in grounded if item is not None]):
+            self._keep(item, answer)
         for fault in answer.faults:
             self._refuse(f"unreadable item: {fault}", None, None)
         for note in filter(prompting.concerns_source, notes):
             self._refuse(f"not read, to keep the token budget: {note}", None, None)
         return self._memories, tuple(self._refusals)
 
-    def _one(self, candidate: Candidate, answer: Extraction) -> None:
+    def _ground(self, candidate: Candidate) -> Grounded | None:
+        """The item with its quote, in the cell where it belongs; None when it was refused."""
         text = " ".join(clean_text(candidate.text).split())
         located = self._locate(candidate)
         if located is None:
             self._refuse("its quote is not what the user said", text, None)
-            return
+            return None
         turn, quote = located
         origin = _origin(turn, quote)
         if not text or len(text) > MAX_TEXT:
             self._refuse("its text is empty or too long", None, origin)
-            return
+            return None
         secret = refuse_reason(text) or refuse_reason(quote.span)
         if secret is not None:
             # Without the quote: what must not be remembered must not lie among the refusals.
             self._refuse(f"it looks like a secret ({secret})", None, _origin(turn, None))
-            return
+            return None
         if candidate.kind not in (Kind.PREFERENCE, Kind.FACT):
             self._refuse("its kind is neither preference nor fact", text, origin)
-            return
-        doubt = weighing.doubt(Kind(candidate.kind), text, quote, shown=self._shown)
+            return None
+        kind, verbatim = Kind(candidate.kind), False
+        if kind is Kind.FACT and weighing.request(quote):
+            kind = Kind.PREFERENCE
+            if not alike(text, [quote.span]):
+                # What a model made of such words is a guess; the words themselves are not.
+                text, verbatim = " ".join(quote.span.split()), True
+        doubt = weighing.doubt(kind, text, quote, shown=self._shown)
         if doubt is not None:
             self._refuse(doubt, text, origin)
-            return
-        self._keep(candidate, text, turn, origin, answer)
+            return None
+        fit = replace(candidate, kind=kind.value, text=text)
+        return Grounded(fit, turn, quote, verbatim=verbatim)
 
-    def _keep(
-        self, candidate: Candidate, text: str, turn: Turn, origin: Origin, answer: Extraction
-    ) -> None:
-        kind = Kind(candidate.kind)
+    def _keep(self, item: Grounded, answer: Extraction) -> None:
+        candidate, turn = item.candidate, item.turn
+        kind, text = Kind(candidate.kind), candidate.text
         confidence = min(max(candidate.confidence, 0.0), 1.0)
         policy = self._services.policy
         reasons = review_reasons(
@@ -310,7 +317,7 @@ class _Sifter:
             agent=turn.agent,
             status=Status.PROPOSED if reasons else Status.ACTIVE,
             source=Source.INFERRED,
-            origins=(origin,),
+            origins=(_origin(turn, item.quote),),
             confidence=confidence,
             sensitivity=sensitivity_of(text),
             reasons=reasons,
@@ -334,14 +341,24 @@ class _Sifter:
         return None
 
     def _replaced(self, candidate: Candidate, memory: Memory) -> tuple[str, ...]:
-        """Existing memories that the model says are out of date, of the same partition only."""
-        numbers = (n for n in candidate.replaces if 1 <= n <= len(self._existing))
-        known = (self._existing[n - 1] for n in dict.fromkeys(numbers))
-        return tuple(
-            old.id
-            for old in known
+        """Existing memories of the same partition that the model says are out of date.
+
+        Only what shares a word with the new text or with what the user said: small models give
+        numbers at random, and would retire what is true.
+        """
+        named = [self._existing[n - 1] for n in candidate.replaces if 1 <= n <= len(self._existing)]
+        able = [
+            old
+            for old in self._existing
             if old.partition == memory.partition and old.digest != memory.digest and not old.pinned
-        )
+        ]
+        heard = [" ".join(_own_words(turn) for turn in self._turns)]
+        fit = [old for old in able if old in named and alike(old.text, [candidate.text, *heard])]
+        if named and not fit:
+            # A wrong number is not no replacement, where the user speaks of one thing only.
+            spoken_of = [old for old in able if alike(old.text, heard)]
+            fit = spoken_of if len(spoken_of) == 1 else []
+        return tuple(old.id for old in fit)
 
     def _refuse(self, reason: str, text: str | None, origin: Origin | None) -> None:
         self._refusals.append(

@@ -8,21 +8,20 @@ rules look at the sentence around a quote, and know a few words of four language
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, reduce
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from ricordo.memory.grounding import Located
 from ricordo.memory.phrases import unaccented
 from ricordo.model import Kind
-from ricordo.ports import Candidate
 
 _ENDS = re.compile(r"(?<=[.!?？！。؟…])[\"'”»)\]]*\s+|\n+")
 _ASKS = ("?", "？", "؟")
-_EDGE = " .,:;!?\"'”»()"
 _CLOSING = " \t\"'”»)]"
 _WORD = re.compile(r"\w+")
+_CLAUSE = re.compile(r"[^,.;:!?]*")
 _LEAST_LETTERS = 3
 _STEM = 5
 
@@ -38,6 +37,11 @@ class _Lists:
     once: re.Pattern[str]
     lasting: re.Pattern[str]
     wishes: re.Pattern[str]
+    stated: re.Pattern[str]
+    polite: re.Pattern[str]
+    manner: re.Pattern[str]
+    over: re.Pattern[str]
+    told: re.Pattern[str]
 
 
 def doubt(kind: Kind, text: str, quote: Located, *, shown: Iterable[str] = ()) -> str | None:
@@ -48,19 +52,36 @@ def doubt(kind: Kind, text: str, quote: Located, *, shown: Iterable[str] = ()) -
         shown: texts that the model saw in examples and among what is known.
     """
     lists, sentences = _lists(), [_plain(each) for each in _around(quote)]
-    if any(_plain(each) == _plain(text) for each in shown) and not _alike(text, sentences):
+    if any(_plain(each) == _plain(text) for each in shown) and not alike(text, sentences):
         return "it repeats what the model was shown, and its quote says something else"
+    if kind is Kind.PREFERENCE and _states_no_wish(quote):
+        return "its quote states something, and no wish"
+    if kind is Kind.FACT and _denied(text, quote.span):
+        return "its quote says that this is not so, or over"
     first = sentences[0] if sentences else ""
     if kind is Kind.FACT and _is_supposed(first):
         return "it is only supposed"
-    if lists.own.search(_plain(quote.span)):
-        return None
-    if kind is Kind.FACT and _asks(quote):
+    if kind is Kind.FACT and _asks(quote) and not lists.own.search(_plain(quote.span)):
         return "it is a question"
-    once = lists.once.match(first) and not lists.lasting.search(first)
-    if once or (kind is Kind.FACT and lists.tasks.match(first)):
+    if _of_the_user(quote):
+        return None
+    begins = (first, _plain(quote.span))
+    once = any(map(lists.once.match, begins)) and not lists.lasting.search(first)
+    if once or (kind is Kind.FACT and any(map(lists.tasks.match, begins))):
         return "it is a task for this one time"
     return None
+
+
+def _of_the_user(quote: Located) -> bool:
+    """Whether the quote states something in the first person, or names something of the user's."""
+    lists, span = _lists(), _plain(quote.span)
+    return bool(lists.own.search(span) or lists.stated.search(span))
+
+
+def _states_no_wish(quote: Located) -> bool:
+    lists, span = _lists(), _plain(quote.span)
+    wishes = (lists.wishes, lists.polite, lists.lasting, lists.manner)
+    return _of_the_user(quote) and not any(each.search(span) for each in wishes)
 
 
 def _is_supposed(sentence: str) -> bool:
@@ -69,46 +90,43 @@ def _is_supposed(sentence: str) -> bool:
     return bool(asked or lists.supposed.match(sentence))
 
 
-def settled(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-    """The candidates without those that others make needless, and the ones that were mistaken.
+def request(quote: Located) -> bool:
+    """Whether the quote asks how to be answered: to last, or politely with a verb of answering.
 
-    A fact whose words another one from the same words of the user has all, is a repeat; the other
-    takes over its relations. A preference from words that also gave a fact, and that have nothing
-    of a wish, is mistaken.
+    What states something in the first person, or names something of the user's, is no mere request.
     """
-    stated = {_plain(each.quote).strip(_EDGE) for each in candidates if each.kind == Kind.FACT}
-    mistaken = [
-        each
-        for each in candidates
-        if each.kind == Kind.PREFERENCE
-        and _plain(each.quote).strip(_EDGE) in stated
-        and _lists().wishes.search(_plain(each.quote)) is None
-    ]
-    kept: list[Candidate] = []
-    for candidate in (each for each in candidates if each not in mistaken):
-        at = next((n for n, other in enumerate(kept) if _repeats(candidate, other)), None)
-        if at is not None:
-            kept[at] = _joined(kept[at], candidate)
-            continue
-        repeats = [other for other in kept if _repeats(other, candidate)]
-        kept = [other for other in kept if other not in repeats]
-        kept.append(reduce(_joined, repeats, candidate))
-    return kept, mistaken
-
-
-def _repeats(one: Candidate, other: Candidate) -> bool:
-    """Whether the other says all that the one says, and was taken from the same words."""
-    if one.kind != other.kind:
+    lists, span = _lists(), _plain(quote.span)
+    if _of_the_user(quote) or _asks(quote):
         return False
-    quotes = _plain(one.quote).strip(_EDGE), _plain(other.quote).strip(_EDGE)
-    same = quotes[0] in quotes[1] or quotes[1] in quotes[0]
-    return same and _stems(one.text) <= _stems(other.text)
+    first = next((_plain(each) for each in _around(quote)), "")
+    polite = lists.polite.search(first) and lists.manner.search(span)
+    return bool(lists.lasting.search(span) or polite)
 
 
-def _joined(kept: Candidate, repeat: Candidate) -> Candidate:
-    relations = dict.fromkeys((*kept.relations, *repeat.relations))
-    replaces = dict.fromkeys((*kept.replaces, *repeat.replaces))
-    return replace(kept, relations=tuple(relations), replaces=tuple(replaces))
+def alike(text: str, sentences: Sequence[str]) -> bool:
+    """Whether the text and the sentences have a longer word in common, up to its ending."""
+    said = {word[:_STEM] for sentence in sentences for word in _WORD.findall(_plain(sentence))}
+    words = (word for word in _WORD.findall(_plain(text)) if len(word) > _LEAST_LETTERS)
+    return any(word[:_STEM] in said for word in words)
+
+
+def _denied(text: str, quote: str) -> bool:
+    """Whether the text says of something what its quote denies: "I left Leeds" → "Lives in Leeds".
+
+    Denied is the first long word after a denial, and where it is no name the next one as well;
+    what the quote has elsewhere too is not.
+    """
+    lists, said = _lists(), _plain(quote)
+    if lists.told.search(_plain(text)):
+        return False
+    words, names = _stems(text), {_plain(w)[:_STEM] for w in _WORD.findall(quote) if w[0].isupper()}
+    for denial in lists.over.finditer(said):
+        clause = _CLAUSE.match(said, denial.end())
+        long = [w[:_STEM] for w in _WORD.findall(clause[0] if clause else "") if len(w) >= _STEM]
+        denied = long[:1] if long[:1] and long[0] in names else long[:2]
+        if any(w in words and len(re.findall(rf"\b{w}", said)) == 1 for w in denied):
+            return True
+    return False
 
 
 def _stems(text: str) -> set[str]:
@@ -149,13 +167,6 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _alike(text: str, sentences: Sequence[str]) -> bool:
-    """Whether they have a word in common, up to its ending."""
-    said = {word[:_STEM] for sentence in sentences for word in _WORD.findall(sentence)}
-    words = (word for word in _WORD.findall(_plain(text)) if len(word) > _LEAST_LETTERS)
-    return any(word[:_STEM] in said for word in words)
-
-
 def _plain(text: str) -> str:
     return " ".join(unaccented(text).replace("’", "'").split())
 
@@ -174,13 +185,24 @@ def _lists() -> _Lists:
         once=_pattern(tasks["once"], before=polite),
         lasting=_pattern(tasks["lasting"]),
         wishes=_pattern(lists["wishes"]["words"]),
+        stated=_pattern(lists["wishes"]["stated"]),
+        polite=_pattern(lists["answers"]["polite"]),
+        manner=_pattern(lists["answers"]["verbs"]),
+        over=_pattern(lists["over"]["words"]),
+        told=_pattern(lists["over"]["told"]),
     )
 
 
 def _pattern(words: Iterable[str], *, before: str = "") -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){before}(?:{_either(words)})(?!\w)")
+    return re.compile(rf"(?<!\w){before}(?:{_either(words)})")
 
 
 def _either(words: Iterable[str]) -> str:
+    """The words as alternatives, the longest first; elided ones need no end."""
     forms = sorted({_plain(word) for word in words}, key=len, reverse=True)
-    return "|".join(re.escape(form).replace(r"\*", r"\w*") for form in forms)
+    return "|".join(_form(form) for form in forms)
+
+
+def _form(form: str) -> str:
+    pattern = re.escape(form).replace(r"\*", r"\w*")
+    return pattern if form.endswith("'") else rf"{pattern}(?!\w)"

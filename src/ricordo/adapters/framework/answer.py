@@ -6,13 +6,13 @@ that the model looks at the words before it puts them into its own.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ricordo.errors import Invalid, Malformed
-from ricordo.model import MAX_NAME, check_text, digest
+from ricordo.model import MAX_NAME, check_text
 from ricordo.ports import Candidate, Instructions, StatedRelation
 
 LONGEST_ANSWER = 1_000_000
@@ -177,30 +177,15 @@ def candidates(items: list[Any], *, most: int) -> tuple[tuple[Candidate, ...], t
         items: as `read` returned them.
         most: items beyond this number are not looked at, only counted.
     """
-    good: dict[int, Candidate] = {}
+    good: dict[Candidate, None] = {}
     faults: list[str] = []
     for number, item in enumerate(items[:most], start=1):
         candidate = _candidate(item, where=f"item {number}", faults=faults)
         if candidate is not None:
-            good[number] = candidate
-    for number, first in _repeats(good):
-        if good.pop(number) != good[first]:
-            faults.append(f"item {number}: says the same as item {first}")
+            good[candidate] = None  # the same again, to the letter, is no second item
     if len(items) > most:
         faults.append(f"{len(items) - most} items beyond the first {most} were not read")
-    return tuple(good.values()), tuple(faults)
-
-
-def _repeats(good: Mapping[int, Candidate]) -> list[tuple[int, int]]:
-    """Numbers of items that say what another one says already, and that one's number.
-
-    A model that calls one thing both a preference and a fact does not know which; then it is a
-    preference, for that is seen by fewer agents.
-    """
-    order = sorted(good, key=lambda number: (good[number].kind != "preference", number))
-    kept: dict[str, int] = {}
-    firsts = [(number, kept.setdefault(digest(good[number].text), number)) for number in order]
-    return sorted((number, first) for number, first in firsts if number != first)
+    return tuple(good), tuple(faults)
 
 
 def _candidate(item: object, *, where: str, faults: list[str]) -> Candidate | None:
