@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from ricordo.adapters.sqlite import tending
-from ricordo.adapters.sqlite.graph_reading import GraphReading
-from ricordo.adapters.sqlite.graph_rows import ENDS, RELATION, relation_from
-from ricordo.adapters.sqlite.session import as_list, check_keys
-from ricordo.adapters.sqlite.times import micros, micros_or_none, moment, moment_or_none
+from ricordo.adapters.sqlite.graph_reading import GraphReading, relation_of
+from ricordo.adapters.sqlite.session import as_list
+from ricordo.columns.graph_rows import ENDS, RELATION
+from ricordo.columns.scopes import check_keys
+from ricordo.columns.times import micros, micros_or_none, moment, moment_or_none
 from ricordo.errors import Conflict, NotFound
 from ricordo.model import Act, Lease, MergeProposal, Pass, PassStep, Relation, Scope, UserScope
 
@@ -66,13 +67,13 @@ class PassRecords(GraphReading):
     async def relations(self, ids: Sequence[str], *, scope: Scope) -> list[Relation]:
         """See `ricordo.ports.Reading`."""
         found = self._rows(
-            f"{RELATION} from json_each(?) f cross join relations r "
+            f"{RELATION}, r.supported_by from json_each(?) f cross join relations r "
             f"on r.scope_id = ? and r.id = f.value {ENDS} group by r.row order by r.id",
             as_list(ids),
             self._number(scope),
         )
         origins = self._relation_origins([row[0] for row in found])
-        return [relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found]
+        return [relation_of(row, scope, tuple(origins[row[0]])) for row in found]
 
     async def merge_proposals(self, *, scope: Scope) -> list[MergeProposal]:
         """See `ricordo.ports.Reading`."""
