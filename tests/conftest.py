@@ -22,4 +22,4 @@ def database(postgres: Server) -> Iterator[str]:
     """The name of a database with an empty ledger, of this test's own."""
     name = postgres.ledger()
     yield name
-    postgres.drop(name)
+    postgres.give_back(name)

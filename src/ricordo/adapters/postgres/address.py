@@ -36,8 +36,9 @@ class Address:
             patience: to wait for a statement, for a lock, or for a work between two statements.
         """
         wait = max(1, round(patience * 1000))
+        lock = max(1, wait * 9 // 10)  # so that it is told what was waited for
         options = (
-            f"-c search_path={SCHEMA},pg_temp -c statement_timeout={wait} -c lock_timeout={wait} "
+            f"-c search_path={SCHEMA},pg_temp -c statement_timeout={wait} -c lock_timeout={lock} "
             f"-c idle_in_transaction_session_timeout={wait}"
         )
         given = self.parameters.get("options")
@@ -67,6 +68,8 @@ def address_of(url: str) -> Address:
             "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded"
         ) from None
     parameters = {key: value for key, value in read.items() if value is not None}
+    if not all(port.isdecimal() for port in str(parameters.get("port", 1)).split(",")):
+        raise Invalid("the port in the address of the PostgreSQL server is not a number")
     return Address(parameters, _name(parameters))
 
 

@@ -119,6 +119,8 @@ def _meaning(error: Exception, *, connecting: bool) -> tuple[type[RicordoError],
 
 def _refusal(message: str) -> tuple[type[RicordoError], str]:
     """Why there is no connection: libpq gives only a message then, in the server's words."""
+    if "for connection option" in message:
+        return Invalid, "its address cannot be used; check the port and the options in it"
     if "password" in message:
         return Denied, "the server refused the user or the password"
     if "does not exist" in message and "database" in message:

@@ -1,6 +1,7 @@
 """The schema's history: numbered steps, kept and applied by Alembic."""
 
 import re
+import threading
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,9 @@ from ricordo.errors import WrongSchema
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+_ALONE = threading.Lock()
+"""Alembic keeps what it works on in globals of the process."""
 
 _NAME = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -43,7 +47,8 @@ def upgrade(connection: "Connection") -> None:
     config = Config()
     config.set_main_option("script_location", "ricordo.adapters.postgres:migrations")
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    with _ALONE:
+        command.upgrade(config, "head")
 
 
 def apply(connection: "Connection", step: str) -> None:

@@ -40,7 +40,7 @@ class LedgerSuite(
 
     @pytest.fixture
     def wipes(self) -> bool:
-        """Whether `scrub` leaves nothing removed in the engine's files, where nobody is in its way."""
+        """Whether `scrub` vouches for the engine's files, where nobody is in its way."""
         return True
 
     @pytest.fixture
