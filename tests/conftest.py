@@ -1,7 +1,10 @@
 """What tests of every room may ask for."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +12,20 @@ from tests.support.postgres import Server, started
 
 KINDS = os.environ.get("RICORDO_TEST_POSTGRES", "pgserver").split(",")
 
+Servers = Callable[[str], Server]
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """PostgreSQL servers by kind; each is started when it is first asked for."""
+    with ExitStack() as running:
+        yield cache(lambda kind: running.enter_context(started(kind)))
+
 
 @pytest.fixture(scope="session", params=KINDS)
-def postgres(request: pytest.FixtureRequest) -> Iterator[Server]:
+def postgres(request: pytest.FixtureRequest, servers: Servers) -> Server:
     """A running PostgreSQL server, of each kind that is to be tested."""
-    with started(request.param) as server:
-        yield server
+    return servers(request.param)
 
 
 @pytest.fixture
@@ -23,3 +34,18 @@ def database(postgres: Server) -> Iterator[str]:
     name = postgres.ledger()
     yield name
     postgres.give_back(name)
+
+
+@pytest.fixture(params=["sqlite", *KINDS])
+def engine(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path) -> Iterator[str]:
+    """The engine of the memory that `tests.support.opening.opened` opens in `tmp_path`: a file
+    there, or a database of this test's own, whose addresses lie there."""
+    if request.param == "sqlite":
+        yield request.param
+        return
+    server = servers(request.param)
+    name = server.ledger()
+    (tmp_path / "address").write_text(server.url(name))
+    (tmp_path / "administrator").write_text(server.admin(name))
+    yield request.param
+    server.give_back(name)

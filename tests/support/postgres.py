@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,9 +35,35 @@ class Server:
     """A running server, by its socket's directory."""
 
     folder: Path
-    version: str = ""
+    command: list[str]
+    user: str | None
+    process: subprocess.Popen[bytes] | None = None
     _free: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def again(self) -> None:
+        """Start it, and wait until it answers."""
+        log = self.folder / "log"
+        with log.open("ab") as file:
+            self.process = subprocess.Popen(
+                self.command,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+                user=self.user,
+                cwd=self.folder,
+            )
+        ready = [Path(self.command[0]).parent / "pg_isready", "-q", "-h", self.folder]
+        until = time.monotonic() + 60
+        while subprocess.run(ready, check=False).returncode != 0:
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"the server did not start: {log.read_text()}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End it; connections that are still open are ended, too."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(timeout=60)
 
     def admin(self, database: str = "postgres") -> str:
         """The address of a database for somebody who may do everything."""
@@ -86,14 +113,29 @@ class Server:
 
 @contextmanager
 def started(kind: str) -> Iterator[Server]:
-    """A server of its own, with a ledger to copy."""
-    base = tempfile.mkdtemp(prefix="ricordo-pg-", dir="/tmp")
-    folder = Path(base)
+    """A server that is quick, with a ledger to copy."""
+    with running(kind, safe=False) as server:
+        yield server
+
+
+@contextmanager
+def running(kind: str, *, safe: bool) -> Iterator[Server]:
+    """A server of its own, with a ledger to copy.
+
+    Args:
+        kind: which one, see above.
+        safe: let it wait for the disk as it does outside of tests.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="ricordo-pg-", dir="/tmp"))
     try:
-        with _running(kind, folder) as server:
+        server = _prepared(kind, folder, safe=safe)
+        server.again()
+        try:
             server.run(f"create database {_TEMPLATE}")
             asyncio.run(found(server.admin(_TEMPLATE), role=ROLE, password=PASSWORD))
             yield server
+        finally:
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -111,87 +153,35 @@ def binaries(kind: str) -> Path:
     return max(Path(spec.origin).parent.glob("pginstall*")) / "bin"
 
 
-@contextmanager
-def _running(kind: str, folder: Path) -> Iterator[Server]:
-    where = binaries(kind)
+def _prepared(kind: str, folder: Path, *, safe: bool) -> Server:
+    user = _other_user(folder)
+    where = _for_user(binaries(kind), folder, user=user)
     data = folder / "data"
-    as_user = _other_user(folder)
+    made = [where / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(
-        [
-            where / "initdb",
-            "-D",
-            data,
-            "-U",
-            "postgres",
-            "-A",
-            "scram-sha-256",
-            "--auth-local=trust",
-            "--no-sync",
-            "-E",
-            "UTF8",
-            "--locale=C.UTF-8",
-        ],
+        [*made, "-E", "UTF8", "--locale=C.UTF-8"],
         check=True,
         capture_output=True,
-        user=as_user,
+        user=user,
         cwd=folder,
     )
-    (data / "pg_hba.conf").write_text(
-        "local all postgres trust\nlocal all all scram-sha-256\nhost all all all scram-sha-256\n"
-    )
-    process = serve(where, data, folder, user=as_user)
-    try:
-        server = Server(folder)
-        with psycopg.connect(server.admin()) as connection:
-            server.version = connection.info.parameter_status("server_version") or ""
-        yield server
-    finally:
-        stop(process, data)
+    (data / "pg_hba.conf").write_text("local all postgres trust\nlocal all all scram-sha-256\n")
+    settings = ["listen_addresses=", "max_connections=60", "shared_buffers=32MB", "autovacuum=off"]
+    if not safe:
+        settings.append("fsync=off")
+    options = [part for setting in settings for part in ("-c", setting)]
+    command = [str(where / "postgres"), "-D", str(data), "-k", str(folder), *options]
+    return Server(folder, command=command, user=user)
 
 
-def serve(where: Path, data: Path, folder: Path, *, user: str | None) -> subprocess.Popen[bytes]:
-    """Start a server and wait until it answers."""
-    with (folder / "log").open("ab") as log:
-        process = subprocess.Popen(
-            [
-                where / "postgres",
-                "-D",
-                data,
-                "-k",
-                folder,
-                "-c",
-                "listen_addresses=",
-                "-c",
-                "fsync=off",
-                "-c",
-                "max_connections=60",
-                "-c",
-                "shared_buffers=32MB",
-                "-c",
-                "autovacuum=off",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            user=user,
-            cwd=folder,
-        )
-    for _ in range(200):
-        ready = subprocess.run(
-            [where / "pg_isready", "-q", "-h", folder, "-U", "postgres", "-t", "1"], check=False
-        )
-        if ready.returncode == 0:
-            return process
-        if process.poll() is not None:
-            break
-        subprocess.run(["sleep", "0.05"], check=True)
-    raise RuntimeError(f"the server did not start: {(folder / 'log').read_text()}")
-
-
-def stop(process: subprocess.Popen[bytes], data: Path) -> None:
-    """End a server at once, if it has not ended by itself."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)  # fast: open connections are ended
-        process.wait(timeout=30)
+def _for_user(where: Path, folder: Path, *, user: str | None) -> Path:
+    """The programs, where that user may run them: an environment may lie in somebody's home."""
+    asked = subprocess.run(["/bin/sh", "-c", f"test -x '{where}/postgres'"], user=user, check=False)
+    if asked.returncode == 0:
+        return where
+    shutil.copytree(where.parent, folder / "install", symlinks=True)
+    subprocess.run(["chmod", "-R", "a+rX", folder / "install"], check=True)
+    return folder / "install" / "bin"
 
 
 def _other_user(folder: Path) -> str | None:

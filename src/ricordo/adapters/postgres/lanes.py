@@ -28,7 +28,7 @@ CONNECT_SECONDS = 5.0
 _GRACE = 2.0
 """The server ends what takes too long by itself; this much later its silence is not waited for."""
 
-_KEPT = 1
+_KEPT = 3
 """Connections kept open while nothing is asked."""
 
 Begin = tuple[str, Sequence[Any]]
