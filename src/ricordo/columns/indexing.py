@@ -15,6 +15,9 @@ PLACES = 1 << 32
 LISTED_REMOVALS = 4_096
 """Removals kept per partition for the caches of other processes; who lags more reads all anew."""
 
+WORTH_A_LIST = 64
+"""Removals up to which they are listed even when nothing is left of a partition."""
+
 PACKED = (
     "memory_id, vector, terms, counts, length, valid_from, valid_until, "
     "thread, said_at, recorded_at"

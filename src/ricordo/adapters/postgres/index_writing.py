@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricordo.adapters.postgres.index_reading import IndexReading
-from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, space_values
+from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, WORTH_A_LIST, space_values
 from ricordo.columns.memory_rows import VISIBLE, span
 from ricordo.columns.threads import standing
 from ricordo.model import Indexed, Memory, Partition, Space
@@ -140,16 +140,24 @@ class IndexWriting(IndexReading):
             "where i.memory_row = any(%s) group by p.id order by p.id",
             rows,
         ):
-            generation = await self._grow(partition, by=-visible)
-            await self._change(
-                "insert into removed_rows (scope_id, partition_id, generation, memory_id) "
-                "select scope_id, partition_id, %s, memory_id from memory_index "
-                "where memory_row = any(%s) and partition_id = %s on conflict do nothing",
-                generation,
-                rows,
+            generation, left = await self._row(
+                "update partitions set generation = generation + 1, size = size - %s "
+                "where id = %s returning generation, size",
+                visible,
                 partition,
             )
-            await self._shorten(scope, partition)
+            if left or count <= WORTH_A_LIST:
+                await self._change(
+                    "insert into removed_rows (scope_id, partition_id, generation, memory_id) "
+                    "select scope_id, partition_id, %s, memory_id from memory_index "
+                    "where memory_row = any(%s) and partition_id = %s on conflict do nothing",
+                    generation,
+                    rows,
+                    partition,
+                )
+                await self._shorten(scope, partition)
+            else:  # nothing is left: reading that anew is less than a list of what is gone
+                await self._forget_removals(scope, partition, until=generation)
             removed += count
         if removed:
             await self._change("delete from memory_index where memory_row = any(%s)", rows)
@@ -164,11 +172,14 @@ class IndexWriting(IndexReading):
             partition,
             LISTED_REMOVALS,
         )
-        if found is None:
-            return
+        if found is not None:
+            await self._forget_removals(scope, partition, until=found[0])
+
+    async def _forget_removals(self, scope: int, partition: int, *, until: int) -> None:
+        """List removals from a later generation on only; who knows an earlier one reads all."""
         await self._change(
             "update partitions set listed_since = greatest(listed_since, %s) where id = %s",
-            found[0],
+            until,
             partition,
         )
         await self._change(
@@ -176,5 +187,5 @@ class IndexWriting(IndexReading):
             "where scope_id = %s and partition_id = %s and generation <= %s",
             scope,
             partition,
-            found[0],
+            until,
         )

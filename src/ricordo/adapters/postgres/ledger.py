@@ -6,19 +6,20 @@ from typing import Any, Self, TypeVar
 
 from ricordo.adapters.postgres import outbox, upkeep
 from ricordo.adapters.postgres.address import Address, address_of
+from ricordo.adapters.postgres.census import census
 from ricordo.adapters.postgres.checking import check
 from ricordo.adapters.postgres.driving import Connection, drive, perform
 from ricordo.adapters.postgres.lanes import READ, WRITE, Begin, Lanes
 from ricordo.adapters.postgres.opening import check_database
-from ricordo.adapters.postgres.queue import backlog_from
 from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.adapters.postgres.transaction import Looking, PostgresReading, PostgresWriting
 from ricordo.adapters.postgres.upkeep import Restoring
+from ricordo.columns.jobs import backlog_from
 from ricordo.columns.scopes import scope_from, scope_key, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
 from ricordo.events import Event
-from ricordo.model import Backlog, Batch, DeadLetter, Indexed, Scope, Space, Turn
+from ricordo.model import Backlog, Batch, Census, DeadLetter, Indexed, Scope, Space, Turn
 from ricordo.ports import Finding, Look, Unindexed, Work
 
 T = TypeVar("T")
@@ -231,6 +232,12 @@ class PostgresLedger:
             return dict(await self._asked("select * from count_rows() order by place"))
         subject = subject_of(scope, self._secret)
         return await self._look(Looking, lambda tx: tx.count_former(subject), scopes=[scope])
+
+    async def census(self, *, scope: Scope | None = None) -> Census:
+        """See `ricordo.ports.Upkeep`."""
+        if scope is None:
+            return await self._over_all(census)
+        return await self._look(Looking, lambda tx: tx.census(scope=scope), scopes=[scope])
 
     async def subject(self, *, scope: Scope) -> str:
         """See `ricordo.ports.Upkeep`."""

@@ -7,9 +7,9 @@ from ricordo.adapters.postgres.erasures import Erasing
 from ricordo.adapters.postgres.outbox import Announcing
 from ricordo.adapters.postgres.session import Session
 from ricordo.columns.codec import dumps
-from ricordo.columns.jobs import JOB, company, job_from
+from ricordo.columns.jobs import JOB, backlog_from, company, job_from
 from ricordo.columns.scopes import NOWHERE
-from ricordo.columns.times import EARLIEST, micros, micros_or_none, moment, moment_or_none
+from ricordo.columns.times import EARLIEST, micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
 from ricordo.events import TurnParked
 from ricordo.model import (
@@ -256,15 +256,3 @@ def letter_from(row: tuple[Any, ...], *, scope: Scope, silent: bool = False) -> 
     """A parked job from `JOB`, its reason and its time."""
     job = job_from(row[:6], scope=scope, silent=silent)
     return DeadLetter(job=job, reason=row[6], parked_at=moment(row[7]))
-
-
-def backlog_from(rows: list[Any]) -> Backlog:
-    """A backlog from counts and oldest times by state."""
-    found = {state: (count, oldest) for state, count, oldest in rows}
-    waiting, oldest = found.get("waiting", (0, None))
-    return Backlog(
-        waiting=waiting,
-        leased=found.get("leased", (0,))[0],
-        parked=found.get("parked", (0,))[0],
-        oldest=moment_or_none(oldest),
-    )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from ricordo.adapters.postgres.census import Counting
 from ricordo.adapters.postgres.graph_reading import GraphReading
 from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.adapters.postgres.memory_reading import MemoryReading
@@ -22,7 +23,7 @@ class PostgresReading(MemoryReading, IndexReading, GraphReading, WalkReading):
     """See `ricordo.ports.Reading`."""
 
 
-class Looking(QueueReading, Clearing):
+class Looking(QueueReading, Clearing, Counting):
     """What an operator or an owner asks of one scope beside its memories."""
 
 

@@ -5,13 +5,10 @@ from typing import Any
 
 from ricordo.adapters.sqlite.index_reading import IndexReading
 from ricordo.adapters.sqlite.session import as_numbers
-from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, space_values
+from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, WORTH_A_LIST, space_values
 from ricordo.columns.memory_rows import is_visible, span
 from ricordo.columns.threads import standing
 from ricordo.model import Indexed, Memory, Partition, Space
-
-_WORTH_A_LIST = 64
-"""Removals up to which they are listed even when nothing is left of a partition."""
 
 
 class IndexWriting(IndexReading):
@@ -141,7 +138,7 @@ class IndexWriting(IndexReading):
         ):
             generation = self._grow(partition, by=-visible)
             left = self._row("select size from partitions where id = ?", partition)[0]
-            if left or count <= _WORTH_A_LIST:
+            if left or count <= WORTH_A_LIST:
                 self._change(
                     "insert or ignore into removed_rows "
                     "(scope_id, partition_id, generation, memory_id) "

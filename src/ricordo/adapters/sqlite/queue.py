@@ -8,9 +8,9 @@ from ricordo.adapters.sqlite.erasures import refuse_erased
 from ricordo.adapters.sqlite.outbox import announce
 from ricordo.adapters.sqlite.session import add_scope, as_list, find_scope
 from ricordo.columns.codec import dumps
-from ricordo.columns.jobs import JOB, company, job_from
+from ricordo.columns.jobs import JOB, backlog_from, company, job_from
 from ricordo.columns.scopes import NOWHERE, scope_from
-from ricordo.columns.times import micros, micros_or_none, moment, moment_or_none
+from ricordo.columns.times import micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
 from ricordo.events import TurnParked
 from ricordo.model import (
@@ -232,24 +232,12 @@ def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) 
 def backlog(connection: sqlite3.Connection, *, scope: Scope | None) -> Backlog:
     """How much waits."""
     where, values = _within(connection, scope)
-    found = {
-        state: (count, oldest)
-        for state, count, oldest in connection.execute(
+    return backlog_from(
+        connection.execute(
             "select q.state, count(*), min(q.queued_at) from queue q "
             f"where q.state in ('waiting', 'leased', 'parked'){where} group by q.state",
             values,
         )
-    }
-    waiting, oldest = found.get("waiting", (0, None))
-    leased, oldest_leased = found.get("leased", (0, None))
-    parked, oldest_parked = found.get("parked", (0, None))
-    return Backlog(
-        waiting=waiting,
-        leased=leased,
-        parked=parked,
-        oldest=moment_or_none(oldest),
-        oldest_leased=moment_or_none(oldest_leased),
-        oldest_parked=moment_or_none(oldest_parked),
     )
 
 

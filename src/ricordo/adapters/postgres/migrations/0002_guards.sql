@@ -43,7 +43,9 @@ grant select, insert on spaces to ricordo_user;
 grant select, insert, update on consumers, erasures to ricordo_user;
 grant usage on sequence served_turns to ricordo_user;
 grant select on spaces to ricordo_operator;
-grant select (row, id, scope_id) on memories to ricordo_operator;
+grant select (row, id, scope_id, kind, status) on memories to ricordo_operator;
+grant select (size) on partitions to ricordo_operator;
+grant select on consumers to ricordo_operator;
 grant select (memory_row, scope_id, space_id) on memory_index to ricordo_operator;
 grant select (id, scope_id, state, sort, queued_at, not_before, lease_until, parked_at)
   on queue to ricordo_operator;
@@ -107,6 +109,24 @@ begin
     return next;
   end loop;
 end $$;
+
+-- Memories by cell and status, of everything.
+create function count_memories() returns table (sort text, kind text, status text, count bigint)
+language sql stable security definer set search_path = ricordo, pg_temp as $$
+  select s.kind, m.kind, m.status, count(*) from memories m join scopes s on s.id = m.scope_id
+  group by s.kind, m.kind, m.status order by s.kind desc, m.kind desc, m.status
+$$;
+
+create function count_partitions() returns table (filled bigint, largest bigint)
+language sql stable security definer set search_path = ricordo, pg_temp as
+$$ select count(nullif(size, 0)), coalesce(max(size), 0) from partitions $$;
+
+-- Events that each consumer has yet to acknowledge, numbered or not.
+create function count_behind() returns table (name text, count bigint)
+language sql stable security definer set search_path = ricordo, pg_temp as $$
+  select c.name, (select count(*) from outbox o where o.position > c.position or o.position is null)
+  from consumers c order by c.name
+$$;
 
 -- The scope whose turn it is: of those with a batch ready, the one least recently served.
 create function next_scope(due bigint, batch bigint, patient bigint) returns bigint
