@@ -46,7 +46,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "index rows show what their memory shows",
         "select i.memory_id from memory_index i join memories m on m.row = i.memory_row "
-        "where (i.visible = 1) <> (m.status in ('active', 'superseded'))",
+        "where (i.visible = 1) <> (m.status in ('active', 'superseded') "
+        "and m.merged_into is null)",
+    ),
+    (
+        "merged memories have one that stands for them",
+        "select m.id from memories m where m.merged_into is not null and (m.status <> 'superseded' "
+        "or not exists (select 1 from memories o "
+        "where o.scope_id = m.scope_id and o.id = m.merged_into))",
     ),
     (
         "index rows have the size of their space",

@@ -74,7 +74,7 @@ class GraphReading(Session):
         sql = _CURRENT_HOP
         if at is not None:
             sql, values["at"] = _HOP_AT, micros(at)
-        return [_relation(row, scope) for row in await self._rows_named(sql, values)]
+        return [relation_of(row, scope) for row in await self._rows_named(sql, values)]
 
     async def relations_of(self, memory_ids: Sequence[str], *, scope: Scope) -> list[Relation]:
         """See `ricordo.ports.Reading`."""
@@ -86,7 +86,7 @@ class GraphReading(Session):
             storable(memory_ids),
         )
         origins = await self._relation_origins([row[0] for row in found])
-        return [_relation(row, scope, tuple(origins[row[0]])) for row in found]
+        return [relation_of(row, scope, tuple(origins[row[0]])) for row in found]
 
     async def refusals(self, *, scope: Scope, limit: int) -> list[Refusal]:
         """See `ricordo.ports.Reading`."""
@@ -127,5 +127,6 @@ def _entity(row: tuple[Any, ...], scope: Scope) -> Entity:
     return entity_from(row[:-1], scope=scope, aliases=row[-1])
 
 
-def _relation(row: tuple[Any, ...], scope: Scope, origins: tuple[Origin, ...] = ()) -> Relation:
+def relation_of(row: tuple[Any, ...], scope: Scope, origins: tuple[Origin, ...] = ()) -> Relation:
+    """A relation from `RELATION` and its `supported_by`."""
     return relation_from(row[:-1], scope=scope, evidence=row[-1], origins=origins)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, WORTH_A_LIST, space_values
-from ricordo.columns.memory_rows import VISIBLE, span
+from ricordo.columns.memory_rows import is_visible, span
 from ricordo.columns.threads import standing
 from ricordo.model import Indexed, Memory, Partition, Space
 
@@ -75,7 +75,7 @@ class IndexWriting(IndexReading):
         indexed, space = entry
         await self._unindex([row])
         space_number = await self._space_number(space)
-        visible = int(memory.status in VISIBLE)
+        visible = int(is_visible(memory))
         place, generation = await self._row(
             "update partitions set space_id = %s, next_place = next_place + 1, "
             "generation = generation + 1, size = size + %s where id = %s "
@@ -117,7 +117,7 @@ class IndexWriting(IndexReading):
         if found is None:
             return
         partition, counted, *shown = found
-        visible = int(memory.status in VISIBLE)
+        visible = int(is_visible(memory))
         now = [visible, *span(memory), *standing(memory)]
         if now == shown:
             return

@@ -19,7 +19,7 @@ from ricordo.columns.scopes import scope_from, scope_key, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
 from ricordo.events import Event
-from ricordo.model import Backlog, Batch, Census, DeadLetter, Indexed, Scope, Space, Turn
+from ricordo.model import Backlog, Batch, Census, DeadLetter, Indexed, Lease, Scope, Space, Turn
 from ricordo.ports import Finding, Look, Unindexed, Work
 
 T = TypeVar("T")
@@ -205,6 +205,35 @@ class PostgresLedger:
             return await tx.backlog(scope=scope)
 
         return await self._look(Looking, look, scopes=[scope])
+
+    async def tend(
+        self, *, at: datetime, every: float, seconds: float, scope: Scope | None = None
+    ) -> Lease | None:
+        """See `ricordo.ports.Tending`."""
+
+        async def take(whose: Scope) -> Lease | None:
+            async def work(tx: PostgresWriting) -> Lease | None:
+                return await tx.tend(scope=whose, at=at, every=every, seconds=seconds)
+
+            return await self._work(PostgresWriting, work, scope=whose)
+
+        if scope is not None:
+            return await take(scope)
+        earliest = micros(at - timedelta(seconds=every))
+        sql = "select s.* from next_to_tend(%s, %s) n, scope_of(n) s"
+        while found := await self._asked(sql, micros(at), earliest):
+            lease = await take(scope_from(*found[0]))
+            if lease is not None:
+                return lease
+        return None
+
+    async def release(self, lease: Lease) -> None:
+        """See `ricordo.ports.Tending`."""
+
+        async def work(tx: PostgresWriting) -> None:
+            await tx.release(lease)
+
+        await self._work(PostgresWriting, work, scope=lease.scope)
 
     async def announced(self, *, after: int, limit: int) -> list[tuple[int, Event]]:
         """See `ricordo.ports.Outbox`."""

@@ -1,6 +1,8 @@
 """Memories, written."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -76,12 +78,80 @@ class MemoryWriting(MemoryReading, IndexWriting, Removing, Erasing):
             number,
             storable(ids),
         )
-        rows = [row for (row,) in found]
+        rows = await self._with_merged([row for (row,) in found], number)
         if number == NOWHERE or not rows:
             return {}
+        survivors = await self._bereave(rows, scope)
         removed = {"memory_index": await self._unindex(rows)}
-        removed |= await self._remove_memories(rows, number=number)
+        removed |= await self._remove_memories(rows, number=number, survivors=survivors)
         return {place: count for place, count in removed.items() if count}
+
+    async def _with_merged(self, rows: Sequence[int], number: int) -> list[int]:
+        """These memories and those that they stand for: to a person they are one. A proposed
+        wording goes with what it is made of."""
+        going = sorted(rows)
+        while True:
+            found = await self._rows(
+                "select unnest(%s::bigint[]) union "
+                "select m.row from memories g join memories m on m.merged_into = g.id "
+                "and m.scope_id = %s where g.row = any(%s) union "
+                "select p.memory_row from pass_steps p join memories m on m.row = p.memory_row "
+                "where p.other_row = any(%s) and p.act = 'reworded' "
+                "and m.status in ('proposed', 'rejected') union "
+                "select p.other_row from pass_steps p join memories m on m.row = p.other_row "
+                "where p.memory_row = any(%s) and p.act = 'reworded' "
+                "and m.status = 'superseded' order by 1",
+                going,
+                number,
+                going,
+                going,
+                going,
+            )
+            if len(found) == len(going):
+                return going
+            going = [row for (row,) in found]
+
+    async def _bereave(self, rows: Sequence[int], scope: Scope) -> list[int]:
+        """Take from memories that stand for one of these, and stay, the origins it brought."""
+        number = self._number(scope)
+        bereft: set[int] = set()
+        for row, memory_id in await self._rows(
+            "select row, id from memories where merged_into is not null and row = any(%s) "
+            "order by row",
+            rows,
+        ):
+            [gone] = await self.memories([memory_id], scope=scope)
+            brought = {origin.mark for origin in gone.origins}
+            below, above = row, gone.merged_into
+            while above is not None and brought:
+                [survivor] = await self.memories([above], scope=scope)
+                at = await self._insert(
+                    "select row from memories where scope_id = %s and id = %s", number, above
+                )
+                gathered = await self._gathered(at, below)
+                brought = brought if gathered is None else brought & gathered
+                if at not in rows:
+                    await self._lose(survivor, at, brought)
+                    bereft.add(at)
+                below, above = at, survivor.merged_into
+        return sorted(bereft)
+
+    async def _gathered(self, survivor: int, gone: int) -> set[str] | None:
+        """Marks of the origins that a memory took over from another one; None where unknown."""
+        found = await self._rows(
+            "select changes from pass_steps "
+            "where act = 'gathered' and memory_row = %s and other_row = %s",
+            survivor,
+            gone,
+        )
+        return {mark for (changes,) in found for mark in json.loads(changes)[2]} if found else None
+
+    async def _lose(self, survivor: Memory, row: int, brought: set[str]) -> None:
+        own = tuple(origin for origin in survivor.origins if origin.mark not in brought)
+        left = replace(survivor, origins=own or survivor.origins[:1])
+        await self._put_origins(left, row)
+        await self._reindex(left, row)
+        await self._change("update memories set version = version + 1 where row = %s", row)
 
     def _check_version(self, memory: Memory, known: int | None) -> None:
         expected = 1 if known is None else known + 1

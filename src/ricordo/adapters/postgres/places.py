@@ -5,6 +5,10 @@ from collections.abc import Mapping
 from ricordo.adapters.postgres.session import Session
 
 PLACES = (
+    "pass_steps",
+    "merge_proposals",
+    "passes",
+    "tending",
     "evidence",
     "relation_origins",
     "merge_relations",

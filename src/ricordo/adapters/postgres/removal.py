@@ -11,13 +11,22 @@ from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
 class Removing(Session):
     """Removes memories, relations and entities, and counts what it removed by place."""
 
-    async def _remove_memories(self, rows: Sequence[int], *, number: int) -> dict[str, int]:
-        """Remove these rows of `memories`; their index rows are gone already."""
+    async def _remove_memories(
+        self, rows: Sequence[int], *, number: int, survivors: Sequence[int]
+    ) -> dict[str, int]:
+        """Remove these rows of `memories`; their index rows are gone already.
+
+        Args:
+            survivors: rows that stand for some of them; their relations lose the origins of what
+                goes.
+        """
         removed: dict[str, int] = defaultdict(int)
         refusals = await self._refusals_like(rows, number)
         affected = await self._column(
             "select distinct relation_row from evidence where memory_row = any(%s)", rows
         )
+        for end in ("memory_row", "other_row"):
+            removed["pass_steps"] += await self._delete("pass_steps", end, rows)
         removed["evidence"] += await self._delete("evidence", "memory_row", rows)
         unsupported = await self._column(
             "select f.number from unnest(%s::bigint[]) f (number) "
@@ -30,7 +39,11 @@ class Removing(Session):
             "where v.relation_row = r.row order by v.memory_row) where r.row = any(%s)",
             kept,
         )
-        removed["relation_origins"] += await self._drop_origins(rows, kept)
+        inherited = await self._column(
+            "select distinct relation_row from evidence where memory_row = any(%s)", survivors
+        )
+        dropped = await self._drop_origins(rows, sorted({*kept, *inherited}))
+        removed["relation_origins"] += dropped
         for place, count in (await self._remove_relations(unsupported)).items():
             removed[place] += count
         removed["refusals"] += await self._delete("refusals", "row", refusals)
@@ -54,6 +67,8 @@ class Removing(Session):
             rows,
             rows,
         )
+        removed["pass_steps"] = await self._delete("pass_steps", "relation_row", rows)
+        removed["pass_steps"] += await self._delete("pass_steps", "rival_row", rows)
         for table in ("merge_relations", "relation_origins", "evidence"):
             removed[table] = await self._delete(table, "relation_row", rows)
         removed["relations"] = await self._delete("relations", "row", rows)
@@ -80,7 +95,11 @@ class Removing(Session):
             with_merged,
             with_merged,
         )
+        proposals = 0
+        for end in ("source_row", "target_row"):
+            proposals += await self._delete("merge_proposals", end, with_merged)
         removed = {
+            "merge_proposals": proposals,
             "merge_names": await self._delete("merge_names", "merge_row", merges),
             "merge_relations": await self._delete("merge_relations", "merge_row", merges),
             "merges": await self._delete("merges", "row", merges),

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ricordo.adapters.postgres.census import Counting
-from ricordo.adapters.postgres.graph_reading import GraphReading
 from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.adapters.postgres.memory_reading import MemoryReading
 from ricordo.adapters.postgres.memory_writing import MemoryWriting
 from ricordo.adapters.postgres.merging import Merging
+from ricordo.adapters.postgres.passes import PassKeeping, PassRecords
 from ricordo.adapters.postgres.places import Clearing
 from ricordo.adapters.postgres.queue import QueueReading, QueueWriting
+from ricordo.adapters.postgres.tending import TendingTurns
 from ricordo.adapters.postgres.walking import WalkReading
 from ricordo.columns.codec import dumps
 from ricordo.columns.scopes import NOWHERE, subject_of
@@ -19,7 +20,7 @@ from ricordo.events import Event, UserMemoryErased
 from ricordo.model import Scope, UserScope, new_id
 
 
-class PostgresReading(MemoryReading, IndexReading, GraphReading, WalkReading):
+class PostgresReading(MemoryReading, IndexReading, WalkReading, PassRecords):
     """See `ricordo.ports.Reading`."""
 
 
@@ -27,7 +28,9 @@ class Looking(QueueReading, Clearing, Counting):
     """What an operator or an owner asks of one scope beside its memories."""
 
 
-class PostgresWriting(MemoryWriting, Merging, WalkReading, QueueWriting, Clearing):
+class PostgresWriting(
+    MemoryWriting, Merging, WalkReading, PassKeeping, TendingTurns, QueueWriting, Clearing
+):
     """See `ricordo.ports.Writing`."""
 
     async def emit(self, event: Event) -> None:
