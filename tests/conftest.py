@@ -28,6 +28,12 @@ def postgres(request: pytest.FixtureRequest, servers: Servers) -> Server:
     return servers(request.param)
 
 
+@pytest.fixture(scope="session")
+def first_postgres(servers: Servers) -> Server:
+    """One running PostgreSQL server, for what is about our side of the wire."""
+    return servers(KINDS[0])
+
+
 @pytest.fixture
 def database(postgres: Server) -> Iterator[str]:
     """The name of a database with an empty ledger, of this test's own."""
@@ -36,7 +42,7 @@ def database(postgres: Server) -> Iterator[str]:
     postgres.give_back(name)
 
 
-@pytest.fixture(params=["sqlite", *KINDS])
+@pytest.fixture(params=["sqlite", KINDS[0]])
 def engine(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path) -> Iterator[str]:
     """The engine of the memory that `tests.support.opening.opened` opens in `tmp_path`: a file
     there, or a database of this test's own, whose addresses lie there."""

@@ -281,17 +281,17 @@ def test_nobody_sees_more_or_less_than_the_table_says() -> None:
 
 
 @pytest.mark.timeout(1_200)
-def test_nobody_sees_more_or_less_on_a_server(postgres: Server) -> None:
+def test_nobody_sees_more_or_less_on_a_server(first_postgres: Server) -> None:
     """The same in a database, with a twentieth of the acts, for each takes several messages."""
 
     class OnServer(People):
         def prepare(self) -> None:
-            self.database = postgres.ledger()
-            (self.folder / "address").write_text(postgres.url(self.database))
+            self.database = first_postgres.ledger()
+            (self.folder / "address").write_text(first_postgres.url(self.database))
 
         def teardown(self) -> None:
             super().teardown()
-            postgres.give_back(self.database)
+            first_postgres.give_back(self.database)
 
     _act(OnServer, operations=OPERATIONS // 20)
 
