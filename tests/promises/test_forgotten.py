@@ -6,7 +6,7 @@ import pytest
 
 from ricordo import EntityClaim, RelationClaim
 from ricordo.errors import Invalid
-from tests.support.opening import Clock, opened, person
+from tests.support.opening import Clock, kept, opened, person
 from tests.support.talking import turn
 
 MARK = "Zanzibarquokka"
@@ -18,11 +18,9 @@ def works_on(target: str) -> RelationClaim:
     )
 
 
-def on_disk(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in sorted(folder.iterdir()))
-
-
-async def test_erasure_leaves_nothing_in_any_place_nor_in_the_bytes(tmp_path: Path) -> None:
+async def test_erasure_leaves_nothing_in_any_place_nor_in_the_bytes(
+    tmp_path: Path, engine: str
+) -> None:
     clock = Clock()
     async with opened(tmp_path, clock=clock) as memory:
         alice = memory.user(person(f"alice-{MARK}"), agent="coder")
@@ -37,16 +35,16 @@ async def test_erasure_leaves_nothing_in_any_place_nor_in_the_bytes(tmp_path: Pa
         await alice.observe(turn(f"I said {MARK}", clock=clock))
         await alice.recall(MARK, deadline=5)
         await memory.services.journal.flush()
-        assert MARK.encode() in on_disk(tmp_path)
+        assert MARK.encode() in kept(tmp_path)
         receipt = await alice.erase()
         assert receipt.clean
-        assert receipt.log_cleared
+        assert receipt.log_cleared is (engine == "sqlite"), "a server's log is its own"
         assert sum(receipt.removed.values()) > 8
         assert MARK not in str(receipt)
         assert not (await alice.list()).memories
         assert not (await alice.recall(MARK)).items
         assert [m.text for m in (await bob.list()).memories] == ["Bob stays"]
-        assert MARK.encode() not in on_disk(tmp_path)
+        assert MARK.encode() not in kept(tmp_path)
         assert not [f for f in await memory.ledger.check() if f.problem]
 
 
@@ -60,7 +58,7 @@ async def test_forgetting_one_takes_its_edges_history_and_orphans_along(tmp_path
         assert [p.end for p in (await alice.explore("user")).paths] == ["Falcon"]
         assert (await alice.explore(MARK)).paths == ()
         assert [m.id for m in (await alice.list()).memories] == [other.memory.id]
-        assert MARK.encode() not in on_disk(tmp_path)
+        assert MARK.encode() not in kept(tmp_path)
 
 
 async def test_an_edge_with_other_evidence_stays(tmp_path: Path) -> None:

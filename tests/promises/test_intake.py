@@ -14,7 +14,7 @@ from ricordo.model import Said
 from ricordo.testing.embedding import HashingEmbedder
 from tests.support.fake_model import FakeModel, Reply, Request, scripted
 from tests.support.holding import held, impatient
-from tests.support.opening import Clock, Ticking, opened, person
+from tests.support.opening import Clock, Ticking, kept, opened, person
 from tests.support.talking import answer, extractor, item, turn
 
 SAID = "I work on Project Falcon and I prefer concise examples."
@@ -24,10 +24,6 @@ FALCON = item(
     relations=(("user", "works on", "Project Falcon"),),
 )
 CONCISE = item("Prefers concise examples", "I prefer concise examples", kind="preference")
-
-
-def on_disk(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in folder.iterdir())
 
 
 async def texts(memory, **which) -> set[str]:
@@ -354,7 +350,7 @@ async def test_a_secret_is_never_stored_not_even_among_the_refusals(tmp_path: Pa
             assert await texts(memory) == {"Works on Project Falcon"}
             exported = [record async for record in alice.export()]
             assert "hunter2" not in str(exported)
-        assert b"hunter2" not in on_disk(tmp_path)
+        assert b"hunter2" not in kept(tmp_path)
 
 
 async def test_the_worker_runs_by_itself_and_stops_with_the_memory(tmp_path: Path) -> None:

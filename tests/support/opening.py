@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from ricordo import Principal, Ricordo, Settings, grants_of, open_memory
 from ricordo.testing.embedding import HashingEmbedder
 
@@ -36,13 +38,36 @@ class Ticking(Clock):
         return super().__call__() + timedelta(seconds=time.monotonic() - self._begun)
 
 
+def address(folder: Path) -> str | Path:
+    """What is opened in `folder`: the database whose address lies there, else a file."""
+    server = folder / "address"
+    return server.read_text() if server.exists() else folder / "memory.db"
+
+
+def kept(folder: Path) -> bytes:
+    """Everything that the ledger in `folder` keeps: the bytes of its files; of a server, what its
+    administrator reads, for what its files keep until they are vacuumed is the server's."""
+    administrator = folder / "administrator"
+    if not administrator.exists():
+        return b"".join(file.read_bytes() for file in sorted(folder.iterdir()))
+    with psycopg.connect(administrator.read_text()) as connection:
+        tables = connection.execute(
+            "select tablename from pg_tables where schemaname = 'ricordo'"
+        ).fetchall()
+        rows = [
+            connection.execute(f"select t::text from ricordo.{name} t".encode()).fetchall()
+            for (name,) in tables
+        ]
+    return repr(rows).encode()
+
+
 def opened(
     folder: Path, *, clock: Callable[[], datetime] | None = None, **more: Any
 ) -> AbstractAsyncContextManager[Ricordo]:
     """A memory in `folder`, without a background worker unless settings say otherwise."""
     settings = more.pop("settings", None) or Settings(worker=False)
     more.setdefault("embedder", HashingEmbedder())
-    return open_memory(folder / "memory.db", settings=settings, clock=clock or Clock(), **more)
+    return open_memory(address(folder), settings=settings, clock=clock or Clock(), **more)
 
 
 def person(user: str = "alice", tenant: str = "acme", **roles: Any) -> Principal:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.adapters.sqlite.codec import dumps, loads, loads_all
 from ricordo.adapters.sqlite.outbox import announce, announced
 from ricordo.adapters.sqlite.schema import migrate, migrations
 from ricordo.adapters.sqlite.session import add_scope
-from ricordo.adapters.sqlite.times import micros, moment
+from ricordo.columns.codec import dumps, loads, loads_all
+from ricordo.columns.times import micros, moment
 from ricordo.errors import Corrupt, Invalid
 from ricordo.events import ALL, Event
 from ricordo.model import (

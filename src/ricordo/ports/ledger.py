@@ -59,7 +59,8 @@ class Upkeep(Protocol):
         ...
 
     async def scrub(self) -> bool:
-        """Empty the write-ahead log and free pages; False if another process was reading."""
+        """Empty the write-ahead log and free pages, so that nothing removed can be read in the
+        engine's files; False if another process was reading, or the engine cannot vouch for it."""
         ...
 
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:

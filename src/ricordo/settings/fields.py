@@ -64,7 +64,21 @@ class Settings(BaseSettings):
         default_factory=lambda: str(data_path()),
         min_length=1,
         description="Path of the memory file; `~` is the home directory. Unset, a place of the "
-        "platform's own: `~/.local/share/ricordo/memory.db` on Linux.",
+        "platform's own: `~/.local/share/ricordo/memory.db` on Linux. Or the address of a "
+        "PostgreSQL database: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.",
+    )
+    postgres_connections: int = Field(
+        default=10,
+        ge=1,
+        le=1_000,
+        description="Most connections to the PostgreSQL server at once, of this process.",
+    )
+    postgres_patience: float = Field(
+        default=10.0,
+        gt=0,
+        le=3600,
+        description="Seconds that a call waits for a connection to the PostgreSQL server, and then "
+        "for its answer.",
     )
     tenant: str = Field(default="default", description="Tenant whose memory is used.")
     user: str = Field(

@@ -15,8 +15,12 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 
 from ricordo.errors import Invalid
 from ricordo.settings.fields import Settings
+from ricordo.settings.secrets import shown_address
 
 CONFIG_VARIABLE = "RICORDO_CONFIG"
+ROLE_PASSWORD_VARIABLE = "RICORDO_ROLE_PASSWORD"  # noqa: S105  its name
+"""Read by `ricordo init --postgres` only; no setting, for nothing else may know it."""
+
 _PREFIX = "RICORDO_"
 _SHOWN = 3
 
@@ -47,7 +51,7 @@ class Loaded:
         if isinstance(value, dict):
             pairs = cast("dict[str, str]", value)
             return ", ".join(f"{key}={role}" for key, role in pairs.items()) or "(none)"
-        return str(value)
+        return shown_address(str(value)) if name == "database" else str(value)
 
 
 def config_path() -> Path:
@@ -129,7 +133,10 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _stray() -> tuple[str, ...]:
-    known = {_PREFIX + name.upper() for name in Settings.model_fields} | {CONFIG_VARIABLE}
+    known = {_PREFIX + name.upper() for name in Settings.model_fields} | {
+        CONFIG_VARIABLE,
+        ROLE_PASSWORD_VARIABLE,
+    }
     return tuple(
         f"{name} is not a setting{_suggest(name.removeprefix(_PREFIX).lower())}"
         for name in sorted(os.environ)
@@ -164,6 +171,7 @@ def _line(detail: ErrorDetails, sources: Mapping[str, str]) -> str:
 def _got(detail: ErrorDetails) -> str:
     """The refused value, unless it may be a secret or says nothing."""
     value: object = detail["input"]
-    if "key" in str(detail["loc"][0]) or not isinstance(value, (str, int, float)):
+    name = str(detail["loc"][0])
+    if name == "database" or "key" in name or not isinstance(value, (str, int, float)):
         return ""
     return f" (got {ascii(value)[:60]})"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
-from ricordo.hosts.cli.given import Kit
+from ricordo.hosts.cli.given import Kit, Made
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
-    return main(argv, opener=opened, demo=demo, companion=companion)
+    return main(argv, opener=opened, demo=demo, companion=companion, founder=founded)
 
 
 def opened(settings: "Settings", /) -> AbstractAsyncContextManager["Ricordo"]:
@@ -24,6 +24,14 @@ def opened(settings: "Settings", /) -> AbstractAsyncContextManager["Ricordo"]:
     from ricordo.wiring.opening import open_memory
 
     return open_memory(settings=settings)
+
+
+async def founded(address: str, /, *, role: str, password: str | None) -> Made:
+    """Make a PostgreSQL database a memory."""
+    from ricordo.wiring.ledgers import found
+
+    made = await found(address, role=role, password=password)
+    return Made(name=made.name, role=made.role, password=made.password, created=made.created)
 
 
 def companion(

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
-from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.adapters.words import SnowballAnalyzer
-from ricordo.errors import Invalid
 from ricordo.memory.consolidation import Habit
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
@@ -23,6 +21,7 @@ from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor, Telemetry
 from ricordo.settings import Settings
+from ricordo.wiring.ledgers import open_ledger
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.telling import make_telemetry
 
@@ -48,10 +47,11 @@ async def open_memory(
     clock: Clock = now,
     ids: Callable[[str], str] = new_id,
 ) -> AsyncGenerator[Ricordo]:
-    """Open a memory in one file; everything is closed at the end of the ``async with``.
+    """Open a memory; everything is closed at the end of the ``async with``.
 
     Args:
-        path: the file, made if need be; by default the one of the settings.
+        path: the file, made if need be, or the ``postgresql://`` address of a database that
+            ``ricordo init --postgres`` made ready; by default the one of the settings.
         settings: by default those built in; `ricordo.settings.load_settings` reads file and
             environment.
         extractor: the model that reads conversations; by default the one of the settings. Without
@@ -64,9 +64,12 @@ async def open_memory(
         ids: makes ids; takes their kind, for example ``"m"``.
 
     Raises:
-        ImportError: the settings want telemetry, and `ricordo[otel]` is not installed.
-        ForeignFile, WrongSchema, Corrupt: the file is not one of ours, or damaged.
+        ForeignFile, WrongSchema, Corrupt: the file, or database, is not one of ours, or damaged.
+        NotFound: the database is not there, or has no memory in it.
+        Denied: the server refused the role that connects, or does not guard rows against it.
         Unavailable: it cannot be opened or written just now.
+        ImportError: the settings want telemetry, and `ricordo[otel]` is not installed; or a
+            PostgreSQL address, and `ricordo[postgres]` is not.
     """
     settings = settings or Settings()
     if extractor is None and settings.model is not None:
@@ -113,12 +116,7 @@ async def _services(
     ids: Callable[[str], str],
     stack: AsyncExitStack,
 ) -> tuple[Services, LocalEvents]:
-    text = str(path)
-    if "://" in text and not text.startswith("sqlite:///"):
-        raise Invalid(f"{text.split('://')[0]}:// is no known kind of ledger; give a file's path")
-    ledger = await stack.enter_async_context(
-        SqliteLedger.open(text.removeprefix("sqlite:///"), clock=clock)
-    )
+    ledger = await stack.enter_async_context(open_ledger(str(path), settings, clock=clock))
     analyzer = SnowballAnalyzer()
     space = Space(
         model=embedder.model,

@@ -3,8 +3,8 @@
 import sqlite3
 from datetime import datetime
 
-from ricordo.adapters.sqlite.session import subject_of
-from ricordo.adapters.sqlite.times import micros
+from ricordo.columns.scopes import subject_of
+from ricordo.columns.times import micros
 from ricordo.errors import Erased
 from ricordo.model import Scope
 

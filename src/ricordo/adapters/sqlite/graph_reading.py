@@ -1,15 +1,17 @@
 """Entities, relations and refusals, read."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from ricordo.adapters.sqlite.codec import loads
-from ricordo.adapters.sqlite.graph_rows import ENDS, ENTITY, RELATION, entity_from, relation_from
-from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
-from ricordo.adapters.sqlite.origins import origin_from
 from ricordo.adapters.sqlite.session import Session, as_list
-from ricordo.adapters.sqlite.times import micros, moment
+from ricordo.columns.codec import loads
+from ricordo.columns.graph_rows import ENDS, RELATION, entity_from, relation_from
+from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
+from ricordo.columns.origins import origin_from
+from ricordo.columns.times import micros, moment
 from ricordo.model import Entity, Origin, Refusal, Relation, RelationClaim, Rule, Scope
 
 _HOP = (
@@ -17,6 +19,13 @@ _HOP = (
     "cross join entities e on e.scope_id = :scope and e.id = f.value "
     "cross join relations r on r.{end} = e.row and r.scope_id = :scope and {holds}"
 )
+_ENTITY = (
+    "select e.row, e.id, e.name, e.type, e.recorded_at, "
+    "(select i.id from entities i where i.row = e.merged_into), "
+    "(select json_group_array(n.name) from "
+    "(select name from names where entity_row = e.row and position > 0 order by position) n)"
+)
+_RELATION = f"{RELATION}, r.supported_by"  # ids hold no NUL
 _CURRENT = "r.closed_at is null"
 _AT = (
     "(r.valid_from is null or r.valid_from <= :at) "
@@ -28,7 +37,7 @@ def _hop(holds: str) -> str:
     out = _HOP.format(end="source_row", holds=holds)
     into = _HOP.format(end="target_row", holds=holds)
     return (
-        f"{RELATION} from ({out} union {into}) h cross join relations r on r.row = h.row "
+        f"{_RELATION} from ({out} union {into}) h cross join relations r on r.row = h.row "
         f"{ENDS} order by r.id limit :limit"
     )
 
@@ -43,22 +52,22 @@ class GraphReading(Session):
     async def entities(self, keys: Sequence[str], *, scope: Scope) -> dict[str, Entity]:
         """See `ricordo.ports.Reading`."""
         found = self._rows(
-            f"{ENTITY}, n.key from json_each(?) f cross join names n "
+            f"{_ENTITY}, n.key from json_each(?) f cross join names n "
             "on n.scope_id = ? and n.key = f.value join entities e on e.row = n.entity_row",
             as_list(keys),
             self._number(scope),
         )
-        return {row[-1]: entity_from(row[:-1], scope=scope) for row in found}
+        return {row[-1]: _entity(row[:-1], scope) for row in found}
 
     async def entities_by_id(self, ids: Sequence[str], *, scope: Scope) -> dict[str, Entity]:
         """See `ricordo.ports.Reading`."""
         found = self._rows(
-            f"{ENTITY} from json_each(?) f cross join entities e "
+            f"{_ENTITY} from json_each(?) f cross join entities e "
             "on e.scope_id = ? and e.id = f.value",
             as_list(ids),
             self._number(scope),
         )
-        return {row[1]: entity_from(row, scope=scope) for row in found}
+        return {row[1]: _entity(row, scope) for row in found}
 
     async def edges(
         self, entities: Sequence[str], *, scope: Scope, at: datetime | None, limit: int
@@ -69,13 +78,13 @@ class GraphReading(Session):
         if at is not None:
             sql, values["at"] = _HOP_AT, micros(at)
         found = self._connection.execute(sql, values).fetchall()
-        return [relation_from(row, scope=scope) for row in found]
+        return [relation_of(row, scope) for row in found]
 
     async def relations_of(self, memory_ids: Sequence[str], *, scope: Scope) -> list[Relation]:
         """See `ricordo.ports.Reading`."""
         number = self._number(scope)
         found = self._rows(
-            f"{RELATION} from (select v.relation_row as row from json_each(?) f "
+            f"{_RELATION} from (select v.relation_row as row from json_each(?) f "
             "cross join memories m on m.scope_id = ? and m.id = f.value "
             "cross join evidence v on v.memory_row = m.row group by v.relation_row) h "
             f"cross join relations r on r.row = h.row {ENDS} order by r.id",
@@ -83,7 +92,7 @@ class GraphReading(Session):
             number,
         )
         origins = self._relation_origins([row[0] for row in found])
-        return [relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found]
+        return [relation_of(row, scope, tuple(origins[row[0]])) for row in found]
 
     async def refusals(self, *, scope: Scope, limit: int) -> list[Refusal]:
         """See `ricordo.ports.Reading`."""
@@ -119,3 +128,12 @@ class GraphReading(Session):
         ):
             origins[row].append(origin_from(tuple(values)))
         return origins
+
+
+def _entity(row: tuple[Any, ...], scope: Scope) -> Entity:
+    return entity_from(row[:-1], scope=scope, aliases=json.loads(row[-1]))
+
+
+def relation_of(row: tuple[Any, ...], scope: Scope, origins: tuple[Origin, ...] = ()) -> Relation:
+    """A relation from `RELATION` and its `supported_by`."""
+    return relation_from(row[:-1], scope=scope, evidence=row[-1].split("\0"), origins=origins)

@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from ricordo.adapters.sqlite.codec import dumps
 from ricordo.adapters.sqlite.graph_reading import GraphReading
-from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
-from ricordo.adapters.sqlite.origins import origin_values
-from ricordo.adapters.sqlite.session import as_list, check_keys
-from ricordo.adapters.sqlite.times import micros, micros_or_none
+from ricordo.adapters.sqlite.session import as_list
+from ricordo.columns.codec import dumps
+from ricordo.columns.graph_rows import names_of
+from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
+from ricordo.columns.origins import origin_values
+from ricordo.columns.scopes import check_keys
+from ricordo.columns.times import micros, micros_or_none
 from ricordo.errors import Conflict, Invalid, NotFound
-from ricordo.model import Entity, Refusal, Relation, Scope, name_key
+from ricordo.model import Entity, Refusal, Relation, Scope
 
 
 class GraphWriting(GraphReading):
@@ -17,7 +19,7 @@ class GraphWriting(GraphReading):
 
     async def put_entity(self, entity: Entity) -> None:
         """See `ricordo.ports.Writing`."""
-        wanted = _names(entity)
+        wanted = names_of(entity)
         check_keys(entity.id, entity.name, *entity.aliases)
         number = self._owned(entity.scope)
         known = self._row(
@@ -207,13 +209,3 @@ class GraphWriting(GraphReading):
         if found is None:
             raise NotFound(f"no entity {entity_id[:80]!a} in this scope")
         return found
-
-
-def _names(entity: Entity) -> dict[str, tuple[str, int]]:
-    """Each key under which an entity is found, with the name as written and its place."""
-    wanted = {entity.key: (entity.name, 0)}
-    for position, alias in enumerate(entity.aliases, 1):
-        wanted.setdefault(name_key(alias), (alias, position))
-    if "" in wanted:
-        raise Invalid(f"entity {entity.id} has a blank name")
-    return wanted

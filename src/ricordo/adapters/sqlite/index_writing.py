@@ -3,19 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ricordo.adapters.sqlite.index_reading import PLACES, IndexReading
-from ricordo.adapters.sqlite.memory_rows import is_visible, span
+from ricordo.adapters.sqlite.index_reading import IndexReading
 from ricordo.adapters.sqlite.session import as_numbers
-from ricordo.adapters.sqlite.threads import standing
-from ricordo.errors import Invalid, SpaceMismatch
+from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, WORTH_A_LIST, space_values
+from ricordo.columns.memory_rows import is_visible, span
+from ricordo.columns.threads import standing
 from ricordo.model import Indexed, Memory, Partition, Space
-
-LISTED_REMOVALS = 4_096
-"""Removals kept per partition for the caches of other processes; who lags more reads all anew."""
-
-
-_WORTH_A_LIST = 64
-"""Removals up to which they are listed even when nothing is left of a partition."""
 
 
 class IndexWriting(IndexReading):
@@ -46,30 +39,8 @@ class IndexWriting(IndexReading):
             partition.agent or "",
         )
 
-    def _check_space(
-        self, indexed: Indexed, space: Space | None, known: tuple[Any, ...] | None
-    ) -> None:
-        """Raise unless the row fits its space, and its space the partition's."""
-        if space is None:
-            raise Invalid("an indexed row needs the space that it was made in")
-        self._check_row(indexed, space)
-        asked = (space.model, space.dimension, space.transform, space.words)
-        if known is not None and known != asked:
-            raise SpaceMismatch(
-                f"this partition was indexed with {_words(known)}, not with {_words(asked)}; "
-                "run `ricordo reindex`, or set the former model again"
-            )
-
-    def _check_row(self, indexed: Indexed, space: Space) -> None:
-        if len(indexed.vector) != 4 * space.dimension:
-            raise SpaceMismatch(
-                f"the vector has {len(indexed.vector) // 4} dimensions, its space {space.dimension}"
-            )
-        if len(indexed.terms) % 8 or len(indexed.terms) != 4 * len(indexed.counts):
-            raise Invalid("an indexed row needs one count for each term")
-
     def _space_number(self, space: Space) -> int:
-        key = (space.model, space.dimension, space.transform, space.words)
+        key = space_values(space)
         found = self._row(
             "select id from spaces "
             "where model = ? and dimension = ? and transform = ? and words = ?",
@@ -167,7 +138,7 @@ class IndexWriting(IndexReading):
         ):
             generation = self._grow(partition, by=-visible)
             left = self._row("select size from partitions where id = ?", partition)[0]
-            if left or count <= _WORTH_A_LIST:
+            if left or count <= WORTH_A_LIST:
                 self._change(
                     "insert or ignore into removed_rows "
                     "(scope_id, partition_id, generation, memory_id) "
@@ -213,8 +184,3 @@ class IndexWriting(IndexReading):
             partition,
             until,
         )
-
-
-def _words(space: tuple[Any, ...]) -> str:
-    model, dimension, transform, words = space
-    return f"{model} ({dimension} dimensions, transform {transform}, words {words})"

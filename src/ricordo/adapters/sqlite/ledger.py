@@ -18,11 +18,12 @@ from ricordo.adapters.sqlite.opening import Opened, open_file
 from ricordo.adapters.sqlite.places import count_all, count_of
 from ricordo.adapters.sqlite.readers import Readers
 from ricordo.adapters.sqlite.schema import Migration, migrations
-from ricordo.adapters.sqlite.session import Clock, find_scope, subject_of
+from ricordo.adapters.sqlite.session import Clock, find_scope
 from ricordo.adapters.sqlite.sweeping import Sweeper
 from ricordo.adapters.sqlite.transaction import SqliteReading, SqliteWriting, run
 from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.writer import Writer
+from ricordo.columns.scopes import subject_of
 from ricordo.errors import Invalid, RicordoError
 from ricordo.events import Event
 from ricordo.model import (

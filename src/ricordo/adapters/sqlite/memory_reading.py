@@ -1,23 +1,19 @@
 """Memories, read."""
 
-import base64
-import binascii
-import hmac
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ricordo.adapters.sqlite.memory_rows import COLUMNS, memory_from
-from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
-from ricordo.adapters.sqlite.origins import origin_from
-from ricordo.adapters.sqlite.session import Session, as_list, as_numbers, scope_key
-from ricordo.adapters.sqlite.times import micros, moment
+from ricordo.adapters.sqlite.session import Session, as_list, as_numbers
+from ricordo.columns.cursors import cursor_after, position_of
+from ricordo.columns.memory_rows import COLUMNS, memory_from
+from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
+from ricordo.columns.origins import origin_from
+from ricordo.columns.times import micros, moment
 from ricordo.errors import Invalid
 from ricordo.model import Listing, Memory, Origin, Page, Partition, Revision, Scope
 
 _LARGEST_PAGE = 1_000
-_SEAL = 12
 
 
 class MemoryReading(Session):
@@ -41,7 +37,7 @@ class MemoryReading(Session):
         where, values = _filter(listing)
         if listing.after is not None:
             where += " and (m.recorded_at, m.id) > (?, ?)"
-            values += self._position(listing.after, scope)
+            values += position_of(listing.after, scope=scope, secret=self._secret)
         found = self._rows(
             f"select m.row, {COLUMNS} from memories m where m.scope_id = ?{where} "
             "order by m.recorded_at, m.id limit ?",
@@ -51,9 +47,8 @@ class MemoryReading(Session):
         )
         memories = self._memories_from(found[: listing.limit], scope)
         more = len(found) > listing.limit
-        return Page(
-            memories=tuple(memories), cursor=self._cursor(memories[-1], scope) if more else None
-        )
+        cursor = cursor_after(memories[-1], scope=scope, secret=self._secret) if more else None
+        return Page(memories=tuple(memories), cursor=cursor)
 
     async def ids(
         self, listing: Listing, *, scope: Scope, among: Sequence[str] | None = None
@@ -114,25 +109,6 @@ class MemoryReading(Session):
         ):
             origins[row].append(origin_from(tuple(values)))
         return origins
-
-    def _cursor(self, last: Memory, scope: Scope) -> str:
-        place = json.dumps([micros(last.recorded_at), last.id]).encode()
-        return base64.urlsafe_b64encode(self._seal(place, scope) + place).decode()
-
-    def _position(self, cursor: str, scope: Scope) -> tuple[Any, ...]:
-        """Where a page ended. The seal binds a cursor to this ledger and scope."""
-        try:
-            raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
-        except (binascii.Error, UnicodeEncodeError) as error:
-            raise Invalid("the cursor is not one that a page returned") from error
-        seal, place = raw[:_SEAL], raw[_SEAL:]
-        if not hmac.compare_digest(seal, self._seal(place, scope)):
-            raise Invalid("the cursor is not one that a page of this scope returned")
-        return tuple(json.loads(place))
-
-    def _seal(self, place: bytes, scope: Scope) -> bytes:
-        bound = json.dumps(["cursor", *scope_key(scope)]).encode() + place
-        return hmac.digest(self._secret, bound, "sha256")[:_SEAL]
 
 
 def _filter(listing: Listing) -> tuple[str, tuple[Any, ...]]:

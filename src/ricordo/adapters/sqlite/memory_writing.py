@@ -9,14 +9,16 @@ from typing import Any
 from ricordo.adapters.sqlite.erasures import refuse_erased
 from ricordo.adapters.sqlite.index_writing import IndexWriting
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
-from ricordo.adapters.sqlite.memory_rows import NAMES, memory_values
-from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
-from ricordo.adapters.sqlite.origins import origin_values
 from ricordo.adapters.sqlite.removal import remove_memories
-from ricordo.adapters.sqlite.session import NOWHERE, as_list, check_keys
-from ricordo.adapters.sqlite.times import micros
+from ricordo.adapters.sqlite.session import as_list
+from ricordo.columns.indexing import check_space
+from ricordo.columns.memory_rows import NAMES, author_of, memory_values, with_recalls
+from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
+from ricordo.columns.origins import origin_values
+from ricordo.columns.scopes import NOWHERE, check_keys
+from ricordo.columns.times import micros
 from ricordo.errors import Conflict
-from ricordo.model import Indexed, Memory, Scope, Space, Status, UserScope
+from ricordo.model import Indexed, Memory, Scope, Space, Status
 
 _INSERT = (
     f"insert into memories (scope_id, partition_id, {', '.join(NAMES)}) "
@@ -43,7 +45,7 @@ class MemoryWriting(MemoryReading, IndexWriting):
         partition, known_space = self._known(memory.partition)
         self._check_digest(memory, partition)
         if indexed is not None:
-            self._check_space(indexed, space, known_space)
+            check_space(indexed, space, known=known_space)
         if old is None:
             refuse_erased(self._connection, memory.scope, memory.recorded_at, secret=self._secret)
         if partition is None:
@@ -179,7 +181,7 @@ class MemoryWriting(MemoryReading, IndexWriting):
         row, version, text, _, recalls, last_recalled_at = old
         if text != memory.text:
             self._keep_text(memory, row, version, text)
-        self._change(_UPDATE, partition, *_with_recalls(values, recalls, last_recalled_at), row)
+        self._change(_UPDATE, partition, *with_recalls(values, recalls, last_recalled_at), row)
         return row
 
     def _keep_text(self, memory: Memory, row: int, version: int, text: str) -> None:
@@ -191,7 +193,7 @@ class MemoryWriting(MemoryReading, IndexWriting):
             version,
             text,
             micros(memory.updated_at),
-            _author(memory),
+            author_of(memory),
         )
 
     def _put_origins(self, memory: Memory, row: int) -> None:
@@ -211,24 +213,3 @@ class MemoryWriting(MemoryReading, IndexWriting):
             "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(number, row, position, *wanted[position]) for position in range(same, len(wanted))],
         )
-
-
-def _with_recalls(
-    values: tuple[Any, ...], recalls: int, last_recalled_at: int | None
-) -> tuple[Any, ...]:
-    """A recall may have been counted since the memory was read; do not lose it."""
-    held = dict(zip(NAMES, values, strict=True))
-    held["recalls"] = max(held["recalls"], recalls)
-    times = [t for t in (held["last_recalled_at"], last_recalled_at) if t is not None]
-    held["last_recalled_at"] = max(times, default=None)
-    return tuple(held.values())
-
-
-def _author(memory: Memory) -> str:
-    """Who changed the text: the author of the newest origin, or else whose memory it is."""
-    newest = memory.origins[-1] if memory.origins else None
-    if newest is not None and newest.author:
-        return newest.author
-    if isinstance(memory.scope, UserScope):
-        return memory.scope.user
-    return (newest.agent if newest else None) or ""

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from ricordo.adapters.sqlite.graph_writing import GraphWriting
-from ricordo.adapters.sqlite.times import micros
+from ricordo.columns.times import micros
 from ricordo.errors import Conflict, NotFound
 from ricordo.model import Scope, new_id
 

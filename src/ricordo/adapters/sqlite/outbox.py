@@ -2,13 +2,10 @@
 
 import sqlite3
 
-from ricordo.adapters.sqlite.codec import dumps, loads
 from ricordo.adapters.sqlite.session import add_scope
-from ricordo.errors import Corrupt
-from ricordo.events import ALL, Event
-from ricordo.model import OrganizationScope, Scope, UserScope
-
-_KINDS = {kind.__name__: kind for kind in ALL}
+from ricordo.columns.announced import event_from
+from ricordo.columns.codec import dumps
+from ricordo.events import Event
 
 
 def announce(connection: sqlite3.Connection, event: Event, *, erased: bool = False) -> None:
@@ -34,7 +31,7 @@ def announced(connection: sqlite3.Connection, *, after: int, limit: int) -> list
         "left join scopes s on s.id = o.scope_id where o.position > ? order by o.position limit ?",
         (after, limit),
     )
-    return [(row[0], _event(*row)) for row in found]
+    return [(row[0], event_from(*row)) for row in found]
 
 
 def latest(connection: sqlite3.Connection) -> int:
@@ -58,18 +55,3 @@ def acknowledge(connection: sqlite3.Connection, consumer: str, reached: int) -> 
         "on conflict (name) do update set position = max(position, excluded.position)",
         (consumer, reached),
     )
-
-
-def scope_from(kind: str, tenant: str, owner: str) -> Scope:
-    """A scope from its row."""
-    if kind == "user":
-        return UserScope(tenant=tenant, user=owner)
-    return OrganizationScope(tenant=tenant, namespace=owner or None)
-
-
-def _event(place: int, kind: str, payload: str, sort: str | None, tenant: str, owner: str) -> Event:
-    if kind not in _KINDS:
-        raise Corrupt(f"the event at position {place} is of the unknown kind {kind[:60]!a}")
-    if sort is None:
-        return loads(_KINDS[kind], payload)
-    return loads(_KINDS[kind], payload, scope=scope_from(sort, tenant, owner))

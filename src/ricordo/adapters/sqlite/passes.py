@@ -1,32 +1,19 @@
 """What passes of consolidation did and propose, kept in the transactions that do it."""
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from ricordo.adapters.sqlite import tending
-from ricordo.adapters.sqlite.graph_reading import GraphReading
-from ricordo.adapters.sqlite.graph_rows import ENDS, RELATION, relation_from
-from ricordo.adapters.sqlite.session import as_list, check_keys
-from ricordo.adapters.sqlite.times import micros, micros_or_none, moment, moment_or_none
+from ricordo.adapters.sqlite.graph_reading import GraphReading, relation_of
+from ricordo.adapters.sqlite.session import as_list
+from ricordo.columns.graph_rows import ENDS, RELATION
+from ricordo.columns.scopes import check_keys
+from ricordo.columns.steps import PROPOSAL, STEP, person_of, proposal_from, step_from, step_values
+from ricordo.columns.times import micros, micros_or_none, moment, moment_or_none
 from ricordo.errors import Conflict, NotFound
-from ricordo.model import Act, Lease, MergeProposal, Pass, PassStep, Relation, Scope, UserScope
+from ricordo.model import Lease, MergeProposal, Pass, PassStep, Relation, Scope
 
-_STEP = (
-    "select p.pass_row, p.act, m.id, o.id, r.id, v.id, p.proposal_id, p.changes from pass_steps p "
-    "left join memories m on m.row = p.memory_row left join memories o on o.row = p.other_row "
-    "left join relations r on r.row = p.relation_row "
-    "left join relations v on v.row = p.rival_row "
-    "where p.pass_row in (select value from json_each(?)) order by p.pass_row, p.row"
-)
-_PROPOSAL = (
-    "select q.id, s.id, t.id, s.name, t.name, q.reason, q.at, p.id, q.rejected "
-    "from merge_proposals q join entities s on s.row = q.source_row "
-    "join entities t on t.row = q.target_row join passes p on p.row = q.pass_row "
-    "where q.scope_id = ? and s.merged_into is null and t.merged_into is null order by q.row"
-)
 _MEMORY_ROW = "(select row from memories where scope_id = ? and id = ?)"
 _RELATION_ROW = "(select row from relations where scope_id = ? and id = ?)"
 _INSERT_STEP = (
@@ -49,12 +36,16 @@ class PassRecords(GraphReading):
             limit,
         )
         steps: dict[int, list[PassStep]] = defaultdict(list)
-        for row, *values in self._rows(_STEP, as_list(row[0] for row in found)):
-            steps[row].append(_step(values))
+        for row, *values in self._rows(
+            f"{STEP} where p.pass_row in (select value from json_each(?)) "
+            "order by p.pass_row, p.row",
+            as_list(row[0] for row in found),
+        ):
+            steps[row].append(step_from(values))
         return [
             Pass(
                 id=id_,
-                scope=_person(scope),
+                scope=person_of(scope),
                 at=moment(at),
                 by=by,
                 steps=tuple(steps[row]),
@@ -66,41 +57,22 @@ class PassRecords(GraphReading):
     async def relations(self, ids: Sequence[str], *, scope: Scope) -> list[Relation]:
         """See `ricordo.ports.Reading`."""
         found = self._rows(
-            f"{RELATION} from json_each(?) f cross join relations r "
+            f"{RELATION}, r.supported_by from json_each(?) f cross join relations r "
             f"on r.scope_id = ? and r.id = f.value {ENDS} group by r.row order by r.id",
             as_list(ids),
             self._number(scope),
         )
         origins = self._relation_origins([row[0] for row in found])
-        return [relation_from(row, scope=scope, origins=tuple(origins[row[0]])) for row in found]
+        return [relation_of(row, scope, tuple(origins[row[0]])) for row in found]
 
     async def merge_proposals(self, *, scope: Scope) -> list[MergeProposal]:
         """See `ricordo.ports.Reading`."""
-        return [
-            MergeProposal(
-                id=id_,
-                scope=scope,
-                source=source,
-                target=target,
-                source_name=source_name,
-                target_name=target_name,
-                reason=reason,
-                at=moment(at),
-                pass_id=pass_id,
-                rejected=bool(rejected),
-            )
-            for (
-                id_,
-                source,
-                target,
-                source_name,
-                target_name,
-                reason,
-                at,
-                pass_id,
-                rejected,
-            ) in self._rows(_PROPOSAL, self._number(scope))
-        ]
+        found = self._rows(
+            f"{PROPOSAL} where q.scope_id = ? and s.merged_into is null "
+            "and t.merged_into is null order by q.row",
+            self._number(scope),
+        )
+        return [proposal_from(row, scope=scope) for row in found]
 
 
 class PassKeeping(PassRecords):
@@ -124,7 +96,7 @@ class PassKeeping(PassRecords):
         )
         (row,) = self._row("select row from passes where scope_id = ? and id = ?", number, done.id)
         self._connection.executemany(
-            _INSERT_STEP, [_step_values(step, number, row) for step in done.steps]
+            _INSERT_STEP, [step_values(step, number, row) for step in done.steps]
         )
 
     async def mark_undone(self, pass_id: str, *, at: datetime, scope: Scope) -> None:
@@ -196,43 +168,3 @@ class PassKeeping(PassRecords):
         )
         if self._change(statement, self._number(scope), proposal_id) == 0:
             raise NotFound(f"no proposal {proposal_id[:80]!a} here")
-
-
-def _person(scope: Scope) -> UserScope:
-    if not isinstance(scope, UserScope):
-        raise TypeError("only a person's memory is consolidated")
-    return scope
-
-
-def _step(values: Sequence[Any]) -> PassStep:
-    act, memory_id, other_id, relation_id, rival_id, proposal_id, changes = values
-    before, after, marks = json.loads(changes)
-    return PassStep(
-        act=Act(act),
-        memory_id=memory_id,
-        other_id=other_id,
-        relation_id=relation_id,
-        rival_id=rival_id,
-        before=before,
-        after=after,
-        marks=tuple(marks),
-        proposal_id=proposal_id,
-    )
-
-
-def _step_values(step: PassStep, number: int, pass_row: int) -> tuple[Any, ...]:
-    return (
-        number,
-        pass_row,
-        step.act.value,
-        number,
-        step.memory_id,
-        number,
-        step.other_id,
-        number,
-        step.relation_id,
-        number,
-        step.rival_id,
-        step.proposal_id,
-        json.dumps([dict(step.before), dict(step.after), step.marks]),
-    )

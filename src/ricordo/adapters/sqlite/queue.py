@@ -1,15 +1,16 @@
 """Turns on their way to becoming memory: durable, in order per scope, fair between scopes."""
 
 import sqlite3
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ricordo.adapters.sqlite.codec import dumps, loads
 from ricordo.adapters.sqlite.erasures import refuse_erased
-from ricordo.adapters.sqlite.outbox import announce, scope_from
-from ricordo.adapters.sqlite.session import NOWHERE, add_scope, as_list, find_scope
-from ricordo.adapters.sqlite.times import micros, micros_or_none, moment, moment_or_none
+from ricordo.adapters.sqlite.outbox import announce
+from ricordo.adapters.sqlite.session import add_scope, as_list, find_scope
+from ricordo.columns.codec import dumps
+from ricordo.columns.jobs import JOB, backlog_from, company, job_from
+from ricordo.columns.scopes import NOWHERE, scope_from
+from ricordo.columns.times import micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
 from ricordo.events import TurnParked
 from ricordo.model import (
@@ -25,7 +26,6 @@ from ricordo.model import (
 )
 
 _OPEN = "state in ('waiting', 'leased')"
-_JOB = "q.id, q.sort, q.memory_id, q.at, q.attempts, q.payload"
 
 
 def accept(
@@ -109,14 +109,14 @@ def lease_batch(
     taken: list[tuple[Any, ...]] = []
     jobs: list[Job] = []
     for row in connection.execute(
-        f"select {_JOB}, q.state, q.not_before from queue q "
+        f"select {JOB}, q.state, q.not_before from queue q "
         f"where q.scope_id = ? and q.{_OPEN} order by q.id limit ?",
         (number, size),
     ).fetchall():
         if (row[-1] or now) > now:
             break
-        job = _job(row[:6], scope, again=row[6] == "leased")
-        if jobs and _company(job) != _company(jobs[0]):
+        job = job_from(row[:6], scope=scope, again=row[6] == "leased")
+        if jobs and company(job) != company(jobs[0]):
             break
         taken.append(row)
         jobs.append(job)
@@ -134,11 +134,6 @@ def lease_batch(
         "update scopes set served = (select max(served) from scopes) + 1 where id = ?", (number,)
     )
     return Batch(scope=scope, jobs=tuple(jobs), lease=name)
-
-
-def _company(job: Job) -> tuple[type, str | None]:
-    """What the jobs of a batch have in common: what one agent heard, another must not learn."""
-    return type(job.work), job.work.agent if isinstance(job.work, Turn) else None
 
 
 def finish(connection: sqlite3.Connection, batch: Batch, *, number: int, now: datetime) -> None:
@@ -196,14 +191,14 @@ def dead_letters(
     """Parked jobs, oldest first; without a scope they are shown without messages."""
     where, values = _within(connection, scope)
     found = connection.execute(
-        f"select {_JOB}, q.reason, q.parked_at, s.kind, s.tenant, s.owner "
+        f"select {JOB}, q.reason, q.parked_at, s.kind, s.tenant, s.owner "
         "from queue q join scopes s on s.id = q.scope_id "
         f"where q.state = 'parked'{where} order by q.parked_at, q.id limit ?",
         (*values, limit),
     )
     return [
         DeadLetter(
-            job=_job(row[:6], scope_from(*row[8:11]), silent=scope is None),
+            job=job_from(row[:6], scope=scope_from(*row[8:11]), silent=scope is None),
             reason=row[6],
             parked_at=moment(row[7]),
         )
@@ -214,11 +209,11 @@ def dead_letters(
 def waiting(connection: sqlite3.Connection, *, scope: Scope, limit: int) -> list[Turn]:
     """Turns of the scope that are not memory yet, oldest first."""
     found = connection.execute(
-        f"select {_JOB} from queue q where q.scope_id = ? and q.sort = 'turn' "
+        f"select {JOB} from queue q where q.scope_id = ? and q.sort = 'turn' "
         "and q.state in ('waiting', 'leased') order by q.id limit ?",
         (find_scope(connection, scope), limit),
     )
-    works = [_job(row, scope).work for row in found]
+    works = [job_from(row, scope=scope).work for row in found]
     return [work for work in works if isinstance(work, Turn)]
 
 
@@ -237,24 +232,12 @@ def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) 
 def backlog(connection: sqlite3.Connection, *, scope: Scope | None) -> Backlog:
     """How much waits."""
     where, values = _within(connection, scope)
-    found = {
-        state: (count, oldest)
-        for state, count, oldest in connection.execute(
+    return backlog_from(
+        connection.execute(
             "select q.state, count(*), min(q.queued_at) from queue q "
             f"where q.state in ('waiting', 'leased', 'parked'){where} group by q.state",
             values,
         )
-    }
-    waiting, oldest = found.get("waiting", (0, None))
-    leased, oldest_leased = found.get("leased", (0, None))
-    parked, oldest_parked = found.get("parked", (0, None))
-    return Backlog(
-        waiting=waiting,
-        leased=leased,
-        parked=parked,
-        oldest=moment_or_none(oldest),
-        oldest_leased=moment_or_none(oldest_leased),
-        oldest_parked=moment_or_none(oldest_parked),
     )
 
 
@@ -292,15 +275,3 @@ def _within(connection: sqlite3.Connection, scope: Scope | None) -> tuple[str, t
     if scope is None:
         return "", ()
     return " and q.scope_id = ?", (find_scope(connection, scope),)
-
-
-def _job(row: tuple[Any, ...], scope: Scope, *, again: bool = False, silent: bool = False) -> Job:
-    id_, sort, memory_id, at, attempts, payload = row
-    work: Turn | Relate
-    if sort == "relate":
-        work = Relate(memory_id=memory_id, at=moment(at))
-    else:
-        work = loads(Turn, payload)
-        if silent:
-            work = replace(work, said=())
-    return Job(id=id_, scope=scope, work=work, attempts=attempts + again)

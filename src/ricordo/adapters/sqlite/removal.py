@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ricordo.adapters.sqlite.origins import COLUMNS as ORIGIN_COLUMNS
 from ricordo.adapters.sqlite.session import as_numbers
+from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
 
 _IN = "(select value from json_each(?))"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from ricordo.adapters.sqlite.threads import thread_number
+from ricordo.columns.threads import thread_number
 from ricordo.errors import WrongSchema
 
 APPLICATION_ID = 0x52434431

@@ -1,17 +1,14 @@
 """One open transaction: its connection and the scopes that it may touch."""
 
-import hmac
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from ricordo.columns.scopes import NOWHERE, scope_key
 from ricordo.errors import Denied, Invalid
-from ricordo.model import Scope, UserScope
-
-NOWHERE = 0
-"""The number of a scope that holds nothing; no row has it."""
+from ricordo.model import Scope
 
 Clock = Callable[[], datetime]
 
@@ -81,13 +78,6 @@ class Session:
         return number
 
 
-def scope_key(scope: Scope) -> tuple[str, str, str]:
-    """What identifies a scope: its kind, tenant and owner, compared byte for byte."""
-    if isinstance(scope, UserScope):
-        return "user", scope.tenant, scope.user
-    return "organization", scope.tenant, scope.namespace or ""
-
-
 def find_scope(connection: sqlite3.Connection, scope: Scope) -> int:
     """The number of a scope, or `NOWHERE`."""
     found = connection.execute(
@@ -106,11 +96,6 @@ def add_scope(connection: sqlite3.Connection, scope: Scope) -> int:
     return number or NOWHERE
 
 
-def subject_of(scope: Scope, secret: bytes) -> str:
-    """The keyed hash under which an erased scope is remembered."""
-    return hmac.digest(secret, json.dumps(scope_key(scope)).encode(), "sha256").hex()
-
-
 def as_numbers(values: Iterable[int]) -> str:
     """Many numbers as one parameter, for `json_each`; several times quicker than `as_list`."""
     return f"[{','.join(map(str, values))}]"
@@ -123,10 +108,3 @@ def as_list(values: Iterable[int | str]) -> str:
     stored has one (`check_keys`), so such a value is left out.
     """
     return json.dumps([each for each in values if not (isinstance(each, str) and "\0" in each)])
-
-
-def check_keys(*keys: str) -> None:
-    """Raise `Invalid` for an id or name that could not be found again exactly."""
-    for key in keys:
-        if not key or "\0" in key:
-            raise Invalid(f"{key[:40]!a} is empty or contains a NUL character; mend it")

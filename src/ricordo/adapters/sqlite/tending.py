@@ -3,9 +3,9 @@
 import sqlite3
 from datetime import datetime, timedelta
 
-from ricordo.adapters.sqlite.outbox import scope_from
 from ricordo.adapters.sqlite.session import find_scope
-from ricordo.adapters.sqlite.times import micros
+from ricordo.columns.scopes import scope_from
+from ricordo.columns.times import micros
 from ricordo.errors import Conflict
 from ricordo.model import Lease, UserScope, new_id
 

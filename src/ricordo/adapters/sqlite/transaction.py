@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import TypeVar
 
 from ricordo.adapters.sqlite import outbox, queue
-from ricordo.adapters.sqlite.codec import dumps
 from ricordo.adapters.sqlite.erasures import remember_erasure
 from ricordo.adapters.sqlite.index_reading import IndexReading
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
@@ -13,9 +12,11 @@ from ricordo.adapters.sqlite.memory_writing import MemoryWriting
 from ricordo.adapters.sqlite.merging import Merging
 from ricordo.adapters.sqlite.passes import PassKeeping, PassRecords
 from ricordo.adapters.sqlite.places import clear
-from ricordo.adapters.sqlite.session import NOWHERE, Session, subject_of
-from ricordo.adapters.sqlite.times import micros
+from ricordo.adapters.sqlite.session import Session
 from ricordo.adapters.sqlite.walking import WalkReading
+from ricordo.columns.codec import dumps
+from ricordo.columns.scopes import NOWHERE, subject_of
+from ricordo.columns.times import micros
 from ricordo.errors import Invalid
 from ricordo.events import Event, UserMemoryErased
 from ricordo.model import Batch, Relate, Scope, UserScope, new_id

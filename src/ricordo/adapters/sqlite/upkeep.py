@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from ricordo.adapters.sqlite.index_writing import IndexWriting
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
-from ricordo.adapters.sqlite.outbox import scope_from
+from ricordo.columns.indexing import check_row, space_values
+from ricordo.columns.scopes import scope_from
 from ricordo.model import Indexed, Memory, Scope, Space
 from ricordo.ports import Unindexed
 
@@ -29,7 +30,7 @@ def stale(
     connection: sqlite3.Connection, *, space: Space, after: str, limit: int
 ) -> list[Unindexed]:
     """Memories without an index row in `space`."""
-    asked = (space.model, space.dimension, space.transform, space.words)
+    asked = space_values(space)
     found = connection.execute(_STALE_AFTER, (after, *asked, limit)).fetchall()
     if len(found) == limit:
         # Ids are unique in a scope only; all of the last one's id belong to this page.
@@ -48,7 +49,7 @@ class Restoring(MemoryReading, IndexWriting):
     async def restore(self, rows: Sequence[tuple[Unindexed, Indexed]], *, space: Space) -> None:
         """See `ricordo.ports.Upkeep`."""
         for stale_row, indexed in rows:
-            self._check_row(indexed, space)
+            check_row(indexed, space)
             found = await self.memories([stale_row.memory_id], scope=stale_row.scope)
             if not found or found[0].version != stale_row.version:
                 continue

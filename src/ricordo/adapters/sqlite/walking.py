@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from ricordo.adapters.sqlite.session import NOWHERE, Session, as_list, as_numbers
-from ricordo.adapters.sqlite.times import micros
+from ricordo.adapters.sqlite.session import Session, as_list, as_numbers
+from ricordo.columns.scopes import NOWHERE
+from ricordo.columns.times import micros
 from ricordo.model import Scope
 from ricordo.ports import Link
 

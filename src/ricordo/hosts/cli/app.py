@@ -12,7 +12,7 @@ from ricordo.hosts.cli.chatting import chat
 from ricordo.hosts.cli.correcting import edit, erase, forget
 from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
-from ricordo.hosts.cli.given import Companion, Demo, Given, Opener
+from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
 from ricordo.hosts.cli.naming import ENTITIES
@@ -50,6 +50,7 @@ def build_app(
     *,
     demo: Demo | None = None,
     companion: Companion | None = None,
+    founder: Founder | None = None,
     only: str | None = None,
 ) -> typer.Typer:
     """The command line over what the wiring can open.
@@ -60,7 +61,7 @@ def build_app(
         companion: gives an agent of the framework its memory, for `chat`.
         only: leave out the other commands where this is the name of one; to start faster.
     """
-    given = Given(opener=opener, demo=demo, companion=companion)
+    given = Given(opener=opener, demo=demo, companion=companion, founder=founder)
     app = typer.Typer(
         name="ricordo",
         help=_SUMMARY,
@@ -98,6 +99,7 @@ def main(
     opener: Opener,
     demo: Demo | None = None,
     companion: Companion | None = None,
+    founder: Founder | None = None,
 ) -> int:
     """Run one command.
 
@@ -108,7 +110,7 @@ def main(
     for stream in (sys.stdout, sys.stderr):
         _forgive(stream)
     only = words[0] if words else None
-    app = build_app(opener, demo=demo, companion=companion, only=only)
+    app = build_app(opener, demo=demo, companion=companion, founder=founder, only=only)
     try:
         code = _run(app, words)
         sys.stdout.flush()
@@ -127,6 +129,8 @@ def _run(app: typer.Typer, words: list[str]) -> int:
     except _UsageError as error:
         message = getattr(error, "format_message", error.__str__)()
         return _failed(error, message or "see `ricordo --help`", words, code=USAGE)
+    except ImportError as error:
+        return _failed(error, str(error), words, code=FAILED)  # it names the extra to install
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\n")
         return INTERRUPTED

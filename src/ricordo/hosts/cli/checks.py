@@ -45,11 +45,13 @@ class Check:
 
 async def examine(here: Here, loaded: "Loaded") -> list[Check]:
     """Every check, in order; a memory that cannot be opened is a finding, not an error."""
+    from ricordo.settings.secrets import shown_address
+
     settings = loaded.settings
     checks = [Check(name="versions", detail=_versions()), *_settings(loaded)]
     try:
         async with here.memory(settings=settings) as memory:
-            checks.append(Check(name="file", detail=f"{settings.database} opens"))
+            checks.append(Check(name="file", detail=f"{shown_address(settings.database)} opens"))
             checks += await _file(memory)
             checks += await _embedding(memory)
     except RicordoError as error:

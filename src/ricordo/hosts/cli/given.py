@@ -64,9 +64,41 @@ class Demo(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What a database was made into.
+
+    Args:
+        name: the memory's address, without secrets.
+        role: what programs connect as.
+        password: of that role where one was made up; None otherwise.
+        created: whether there was no memory in it before.
+    """
+
+    name: str
+    role: str
+    password: str | None
+    created: bool
+
+
+class Founder(Protocol):
+    """Makes a database on a server a memory."""
+
+    async def __call__(self, address: str, /, *, role: str, password: str | None) -> Made:
+        """Make roles, rights and tables, as far as they are not there yet.
+
+        Args:
+            address: of the database, as an administrator.
+            role: what programs connect as.
+            password: of that role; None keeps its own, or makes one up.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """The parts that commands work with; without `demo` or `companion` their command is absent."""
 
     opener: Opener
     demo: Demo | None = None
     companion: Companion | None = None
+    founder: Founder | None = None

@@ -121,8 +121,8 @@ class Here:
             raise Denied("the file as a whole is for the local operator; the settings list grants")
 
     def exists(self, database: str) -> bool:
-        """Whether there is a memory file already."""
-        return Path(database).expanduser().exists()
+        """Whether there is a memory file already; a server is asked when it is opened."""
+        return "://" in database or Path(database).expanduser().exists()
 
     @asynccontextmanager
     async def memory(

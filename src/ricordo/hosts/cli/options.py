@@ -8,7 +8,9 @@ PLACE = "Whose memory"
 
 Db = Annotated[
     str | None,
-    typer.Option("--db", metavar="PATH", help="Memory file.", rich_help_panel=PLACE),
+    typer.Option(
+        "--db", metavar="PATH", help="Memory file, or postgresql:// address.", rich_help_panel=PLACE
+    ),
 ]
 Tenant = Annotated[
     str | None,

@@ -1,5 +1,6 @@
 """`init` and `demo`: the first five minutes."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -17,18 +18,60 @@ async def init(
     write_settings: Annotated[
         bool, typer.Option("--write-settings", help="Also write ./ricordo.toml to fill in.")
     ] = False,
+    postgres: Annotated[
+        str | None,
+        typer.Option(
+            "--postgres",
+            metavar="URL",
+            help="Make roles and tables in this PostgreSQL database, as its administrator.",
+        ),
+    ] = None,
+    role: Annotated[
+        str,
+        typer.Option(
+            "--role",
+            metavar="NAME",
+            help="With --postgres: what programs connect as. Its password is taken from "
+            "RICORDO_ROLE_PASSWORD; a new role gets one made up, which is printed once.",
+        ),
+    ] = "ricordo_app",
 ) -> None:
     """Make the memory file, if it is not there yet, and say where it is."""
-    database = here.settings.database
     if write_settings:
         _write_settings(Path("ricordo.toml"))
-    existed = here.exists(database)
+    if postgres is not None:
+        await _found(here, postgres, role=role)
+        return
+    from ricordo.settings.secrets import shown_address
+
+    existed = here.exists(here.settings.database)
     async with here.memory(create=True):
         pass
+    database = shown_address(here.settings.database)
     state = "is there already" if existed else "is ready"
     here.screen.result(
         {"database": database, "created": not existed},
         text=f"{database} {state}. Try: ricordo remember --user alice 'Works on Project Falcon'",
+    )
+
+
+async def _found(here: Here, address: str, *, role: str) -> None:
+    from ricordo.settings.loading import ROLE_PASSWORD_VARIABLE
+
+    if here.given.founder is None:
+        raise Invalid("this build knows no PostgreSQL")
+    password = os.environ.get(ROLE_PASSWORD_VARIABLE) or None
+    made = await here.given.founder(address, role=role, password=password)
+    state = "is ready" if made.created else "is there already, and up to date"
+    secret = "" if made.password is None else f"\nIts password, shown only now: {made.password}"
+    here.screen.result(
+        {
+            "database": made.name,
+            "created": made.created,
+            "role": made.role,
+            "password": made.password,
+        },
+        text=f"{made.name} {state}. Programs connect as {made.role}.{secret}",
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -35,6 +36,7 @@ from ricordo.testing.ledger.making import (
     store,
     stored,
 )
+from ricordo.testing.ledger.opening import OpenLedger
 from ricordo.testing.sealed import Sealed
 
 
@@ -121,15 +123,23 @@ class MemoryTests(Sealed):
         with pytest.raises(Denied):
             await ledger.write(work, scope=BOB)
 
-    async def test_reading_2_answers_come_from_one_instant(self, ledger: Ledger) -> None:
+    async def test_reading_2_answers_come_from_one_instant(
+        self, another: OpenLedger, ledger: Ledger
+    ) -> None:
         """Reading 2. A commit between two questions of one look is not seen by the second."""
         first, second = memory("one"), memory("two")
         await store(ledger, first)
-        loop = asyncio.get_running_loop()
+
+        async def elsewhere() -> None:
+            other = await another()
+            await store(other, second)
+            await other.close()
 
         async def look(tx: Reading) -> tuple[int, int]:
+            # On a thread and an event loop of its own, for a look may run on this one.
             before = len((await tx.page(Listing(), scope=ALICE)).memories)
-            asyncio.run_coroutine_threadsafe(store(ledger, second), loop).result(30)
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, elsewhere()).result(30)
             return before, len((await tx.page(Listing(), scope=ALICE)).memories)
 
         assert await ledger.read(look, scopes=[ALICE]) == (1, 1)

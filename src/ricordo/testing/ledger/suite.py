@@ -39,6 +39,11 @@ class LedgerSuite(
         return HandClock()
 
     @pytest.fixture
+    def wipes(self) -> bool:
+        """Whether `scrub` vouches for the engine's files, where nobody is in its way."""
+        return True
+
+    @pytest.fixture
     async def ledger(self, another: OpenLedger) -> Ledger:
         """An empty ledger."""
         return await another()

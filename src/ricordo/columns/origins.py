@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from ricordo.adapters.sqlite.times import micros, moment
+from ricordo.columns.times import micros, moment
 from ricordo.model import Origin
 
 COLUMNS = "at, agent, thread_id, display_id, run_id, author, message_ids, quote"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ricordo.adapters.sqlite.codec import dumps, loads_all
-from ricordo.adapters.sqlite.times import (
+from ricordo.columns.codec import dumps, loads_all
+from ricordo.columns.times import (
     EARLIEST,
     LATEST,
     micros,
@@ -20,6 +20,7 @@ from ricordo.model import (
     Sensitivity,
     Source,
     Status,
+    UserScope,
 )
 
 NAMES = (
@@ -141,3 +142,24 @@ def span(memory: Memory) -> tuple[int, int]:
     if memory.expires_at is not None and not memory.pinned:
         until = min(until, micros(memory.expires_at))
     return since, until
+
+
+def with_recalls(
+    values: tuple[Any, ...], recalls: int, last_recalled_at: int | None
+) -> tuple[Any, ...]:
+    """A recall may have been counted since the memory was read; do not lose it."""
+    held = dict(zip(NAMES, values, strict=True))
+    held["recalls"] = max(held["recalls"], recalls)
+    times = [t for t in (held["last_recalled_at"], last_recalled_at) if t is not None]
+    held["last_recalled_at"] = max(times, default=None)
+    return tuple(held.values())
+
+
+def author_of(memory: Memory) -> str:
+    """Who changed the text: the author of the newest origin, or else whose memory it is."""
+    newest = memory.origins[-1] if memory.origins else None
+    if newest is not None and newest.author:
+        return newest.author
+    if isinstance(memory.scope, UserScope):
+        return memory.scope.user
+    return (newest.agent if newest else None) or ""

@@ -2,7 +2,7 @@
 
 from hashlib import blake2b
 
-from ricordo.adapters.sqlite.times import micros
+from ricordo.columns.times import micros
 from ricordo.model import Memory
 
 

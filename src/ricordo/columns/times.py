@@ -1,5 +1,6 @@
 """Times as whole microseconds since 1970 UTC, and back."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from ricordo.errors import Invalid
@@ -9,6 +10,9 @@ EARLIEST = -(2**63)
 
 LATEST = 2**63 - 1
 """Stands for an open end."""
+
+Clock = Callable[[], datetime]
+"""Tells the time, with a time zone."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

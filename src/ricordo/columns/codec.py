@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from ricordo.adapters.sqlite.times import micros, moment
+from ricordo.columns.times import micros, moment
 from ricordo.model import OrganizationScope, UserScope
 
 T = TypeVar("T")

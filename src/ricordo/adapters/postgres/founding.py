@@ -1,0 +1,227 @@
+"""Making a database a ledger: roles, rights and schema, by somebody who may.
+
+Everything happens in one transaction, under a lock: two at once take turns, and one that fails
+leaves nothing behind.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from ricordo.adapters.postgres.address import SCHEMA, Address, address_of
+from ricordo.adapters.postgres.faults import meaning, translated
+from ricordo.adapters.postgres.lanes import CONNECT_SECONDS
+from ricordo.adapters.postgres.schema import check_version, upgrade, versions
+from ricordo.adapters.postgres.server import check_server
+from ricordo.errors import Denied, ForeignFile, Invalid, Unavailable
+
+OWNER, OPERATOR, USER = "ricordo_owner", "ricordo_operator", "ricordo_user"
+"""Owns everything; looks over all scopes inside functions; what programs are members of."""
+
+_LOCK = 0x52434431
+_PATIENCE = 60.0
+_TRIES = 5
+_RACES = ("42710", "23505", "XX000")
+"""Roles belong to all databases of a server: whoever founds another one may be in the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Founded:
+    """What was made.
+
+    Attributes:
+        name: the ledger, without secrets.
+        role: what programs connect as.
+        password: of that role where one was made up; it is kept nowhere else. None where it was
+            given, or the role was there before.
+        created: whether there was no ledger before.
+        version: of the schema.
+    """
+
+    name: str
+    role: str
+    password: str | None
+    created: bool
+    version: str
+
+    def __repr__(self) -> str:
+        return f"Founded({self.name}, role={self.role}, created={self.created})"
+
+
+async def found(url: str, *, role: str = "ricordo_app", password: str | None = None) -> Founded:
+    """Make a database a ledger, or bring one to the newest schema; doing it again changes nothing.
+
+    Args:
+        url: of the database, as somebody who may make roles and schemas in it.
+        role: what programs will connect as; made if it is not there.
+        password: of that role; without one, it keeps its own, or one is made up.
+
+    Raises:
+        Invalid: the URL cannot be read, or the role cannot be used.
+        ForeignFile, WrongSchema: the database holds something else, or a newer ledger.
+        Denied, NotFound, Unavailable: the server refused, lacks the database, or is not there.
+    """
+    address = address_of(url)
+    if not role or "\0" in role or role in (OWNER, OPERATOR, USER) or role.startswith("pg_"):
+        raise Invalid(f"{role[:40]!a} cannot be the role that programs connect as; name another")
+    for left in reversed(range(_TRIES)):
+        try:
+            return await asyncio.to_thread(_found, address, role, password)
+        except (psycopg.Error, DBAPIError) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            if not isinstance(cause, psycopg.Error):
+                raise
+            if left and cause.sqlstate in _RACES:
+                continue
+            raise meaning(cause, name=address.name) from error
+    raise Unavailable(f"the ledger {address.name}: others were founding ledgers; try again")
+
+
+def _found(address: Address, role: str, password: str | None) -> Founded:
+    def connect() -> psycopg.Connection[Any]:
+        with translated(address.name, connecting=True):
+            return psycopg.connect(
+                **address.connecting(seconds=CONNECT_SECONDS, patience=_PATIENCE)
+            )
+
+    engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
+    with engine.begin() as connection:
+        return _Founding(connection, address).found(role, password)
+
+
+class _Founding:
+    """The steps, on one connection and inside one transaction."""
+
+    def __init__(self, connection: Connection, address: Address) -> None:
+        self._connection = connection
+        self._address = address
+
+    def found(self, role: str, password: str | None) -> Founded:
+        self._run("select pg_advisory_xact_lock(%s)", _LOCK)
+        self._check_server()
+        created = self._check_content()
+        for each in (OWNER, OPERATOR, USER):
+            self._group(each)
+        self._statement("create schema if not exists {} authorization {}", SCHEMA, OWNER)
+        self._statement("grant usage on schema {} to {}, {}", SCHEMA, OPERATOR, USER)
+        upgrade(self._connection)
+        self._statement("grant select on {}.alembic_version to {}", SCHEMA, USER)
+        self._run(
+            f"insert into {SCHEMA}.meta (name, value) values ('secret', %s) on conflict do nothing",
+            secrets.token_bytes(32),
+        )
+        made_up = self._login(role, password)
+        return Founded(
+            name=self._address.name,
+            role=role,
+            password=made_up,
+            created=created,
+            version=versions()[-1],
+        )
+
+    def _check_server(self) -> None:
+        (version,) = self._one("select current_setting('server_version_num')::int")
+        check_server(version, name=self._address.name)
+        encoding, standby = self._one(
+            "select current_setting('server_encoding'), pg_is_in_recovery()"
+        )
+        if standby:
+            raise Unavailable(
+                f"the server {self._address.name} only reads; it is a standby. Name the primary"
+            )
+        if encoding != "UTF8":
+            raise Invalid(
+                f"the database {self._address.name} has the encoding {encoding}; a ledger needs "
+                "UTF8. Create another database: create database ... encoding 'UTF8'"
+            )
+
+    def _check_content(self) -> bool:
+        """Whether the schema is to be made; one that is there must be ours."""
+        schema, table = self._one(
+            "select to_regnamespace(%s)::text, to_regclass(%s)::text",
+            SCHEMA,
+            f"{SCHEMA}.alembic_version",
+        )
+        if schema is None:
+            return True
+        if table is None:
+            raise ForeignFile(
+                f"the database {self._address.name} has a schema named {SCHEMA} that is not a "
+                "Ricordo ledger; nothing was changed. Use another database"
+            )
+        found = self._one(f"select version_num from {SCHEMA}.alembic_version")
+        if found and found[0] not in versions():
+            check_version(found[0], name=self._address.name)
+        return False
+
+    def _group(self, name: str) -> None:
+        """A role that nobody logs in as."""
+        if not self._one("select 1 from pg_roles where rolname = %s", name):
+            self._statement("create role {} nologin", name)
+        (superuser,) = self._one("select rolsuper from pg_roles where rolname = current_user")
+        if not superuser:
+            self._statement("grant {} to current_user", name)
+
+    def _login(self, role: str, password: str | None) -> str | None:
+        """The role that programs connect as: it owns nothing, and no rule is waived for it."""
+        known = self._one(
+            "select rolsuper or rolbypassrls or rolcreaterole or rolreplication from pg_roles "
+            "where rolname = %s",
+            role,
+        )
+        if known and known[0]:
+            raise Denied(
+                f"the role {role} may do too much for a program (superuser, bypassrls, createrole "
+                "or replication), so that rows would not be guarded; name another one"
+            )
+        made_up = None
+        if not known:
+            password = password or (made_up := secrets.token_urlsafe(24))
+            self._statement(
+                "create role {} login nosuperuser nocreatedb nocreaterole noreplication "
+                "nobypassrls",
+                role,
+            )
+        if password is not None:
+            # Only its hash travels, for a server may write statements into its log.
+            hashed = self._driver.pgconn.encrypt_password(
+                password.encode(), role.encode(), b"scram-sha-256"
+            )
+            self._execute(
+                sql.SQL("alter role {} password {}").format(
+                    sql.Identifier(role), sql.Literal(hashed.decode())
+                )
+            )
+        self._statement("grant {} to {}", USER, role)
+        (database,) = self._one("select current_database()")
+        self._statement("grant connect on database {} to {}", database, role)
+        return made_up
+
+    @property
+    def _driver(self) -> psycopg.Connection[Any]:
+        driver: Any = self._connection.connection.driver_connection
+        return driver
+
+    def _one(self, statement: str, *values: Any) -> tuple[Any, ...]:
+        """The first row; an empty one without any."""
+        return tuple(self._run(statement, *values).fetchone() or ())
+
+    def _run(self, statement: str, *values: Any) -> psycopg.Cursor[Any]:
+        return self._execute(statement, values)
+
+    def _statement(self, statement: str, *names: str) -> None:
+        named = sql.SQL(statement).format(*map(sql.Identifier, names))  # pyright: ignore
+        self._execute(named)
+
+    def _execute(
+        self, statement: str | sql.Composed, values: Sequence[Any] = ()
+    ) -> psycopg.Cursor[Any]:
+        return self._driver.execute(statement, values or None)  # pyright: ignore

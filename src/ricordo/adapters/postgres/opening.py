@@ -1,0 +1,74 @@
+"""Opening a database: only a ledger of ours, as a role that the server guards rows against."""
+
+from typing import Any
+
+from ricordo.adapters.postgres.address import SCHEMA, Address
+from ricordo.adapters.postgres.driving import Connection
+from ricordo.adapters.postgres.faults import translated
+from ricordo.adapters.postgres.lanes import connect
+from ricordo.adapters.postgres.schema import check_version
+from ricordo.adapters.postgres.server import check_server
+from ricordo.errors import Corrupt, Denied, ForeignFile, NotFound, Unavailable
+
+_FOUND = (
+    "select pg_is_in_recovery(), to_regnamespace(%s)::text, to_regclass(%s)::text, "
+    "has_schema_privilege(coalesce(to_regnamespace(%s), to_regnamespace('pg_catalog')), 'usage'), "
+    "(select rolsuper or rolbypassrls from pg_roles where rolname = current_user), "
+    "exists (select 1 from pg_roles where rolname in ('ricordo_owner', 'ricordo_operator') "
+    "and pg_has_role(oid, 'member'))"
+)
+
+
+async def check_database(address: Address, *, patience: float) -> bytes:
+    """Look at what is there, and return the ledger's secret.
+
+    Raises:
+        NotFound: there is no ledger in it.
+        ForeignFile, WrongSchema, Corrupt: what is there is no sound ledger of this version.
+        Denied: the role may see every scope's rows, or none.
+        Unavailable: the server is too old, only reads, or is not there.
+    """
+    connection = await connect(address, patience=patience)
+    async with connection:
+        with translated(address.name):
+            check_server(connection.info.server_version, name=address.name)
+            await _check_content(connection, address)
+            return await _secret(connection, address)
+
+
+async def _check_content(connection: Connection, address: Address) -> None:
+    kept = f"{SCHEMA}.alembic_version"
+    standby, schema, table, usable, unguarded, elevated = await _one(
+        connection, _FOUND, SCHEMA, kept, SCHEMA
+    )
+    if schema is None:
+        raise NotFound(f"there is no ledger in {address.name}; `ricordo init --postgres` makes one")
+    if usable and table is None:
+        raise ForeignFile(
+            f"the database {address.name} has a schema named {SCHEMA} that is not a Ricordo "
+            "ledger; nothing was changed"
+        )
+    if unguarded or elevated:
+        raise Denied(
+            f"the role that connects to {address.name} may see every scope's rows; connect as the "
+            "role that `ricordo init --postgres` made"
+        )
+    (version,) = await _one(connection, f"select version_num from {kept}")
+    check_version(version, name=address.name)
+    if standby:
+        raise Unavailable(
+            f"the server {address.name} only reads; it is a standby. Name the primary"
+        )
+
+
+async def _secret(connection: Connection, address: Address) -> bytes:
+    found = await _one(connection, f"select value from {SCHEMA}.meta where name = 'secret'")
+    if not found:
+        raise Corrupt(f"the ledger {address.name} has lost its secret; restore it from a backup")
+    return found[0]
+
+
+async def _one(connection: Connection, sql: str, *values: Any) -> tuple[Any, ...]:
+    """The first row; an empty one without any."""
+    cursor = await connection.execute(sql.encode(), values)
+    return await cursor.fetchone() or ()

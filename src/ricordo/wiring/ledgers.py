@@ -1,0 +1,51 @@
+"""Which ledger an address means."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ricordo.errors import Invalid
+from ricordo.ports import Ledger
+from ricordo.settings import Settings
+
+if TYPE_CHECKING:
+    from ricordo.adapters.postgres.founding import Founded
+
+_POSTGRES = ("postgresql", "postgres")
+
+
+def open_ledger(
+    address: str, settings: Settings, *, clock: Callable[[], datetime]
+) -> AbstractAsyncContextManager[Ledger]:
+    """The ledger at a path, ``sqlite:///path`` or ``postgresql://…``, about to be open.
+
+    Raises:
+        Invalid: it is the address of no known kind of ledger.
+        ImportError: it needs an extra that is not installed; the message names it.
+    """
+    kind, parted, _ = address.partition("://")
+    if parted and kind in _POSTGRES:
+        from ricordo.adapters.postgres import PostgresLedger
+
+        return PostgresLedger.open(
+            address,
+            clock=clock,
+            patience=settings.postgres_patience,
+            connections=settings.postgres_connections,
+        )
+    if parted and not address.startswith("sqlite:///"):
+        raise Invalid(
+            f"{kind[:40]!a} is no known kind of ledger; give a file's path or a postgresql:// "
+            "address"
+        )
+    from ricordo.adapters.sqlite import SqliteLedger
+
+    return SqliteLedger.open(address.removeprefix("sqlite:///"), clock=clock)
+
+
+async def found(address: str, *, role: str, password: str | None) -> "Founded":
+    """Make a PostgreSQL database a ledger. Raises as `ricordo.adapters.postgres.founding.found`."""
+    from ricordo.adapters.postgres.founding import found
+
+    return await found(address, role=role, password=password)

@@ -1,0 +1,57 @@
+"""What tests of every room may ask for."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.postgres import Server, started
+
+KINDS = os.environ.get("RICORDO_TEST_POSTGRES", "pgserver").split(",")
+
+Servers = Callable[[str], Server]
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """PostgreSQL servers by kind; each is started when it is first asked for."""
+    with ExitStack() as running:
+        yield cache(lambda kind: running.enter_context(started(kind)))
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def postgres(request: pytest.FixtureRequest, servers: Servers) -> Server:
+    """A running PostgreSQL server, of each kind that is to be tested."""
+    return servers(request.param)
+
+
+@pytest.fixture(scope="session")
+def first_postgres(servers: Servers) -> Server:
+    """One running PostgreSQL server, for what is about our side of the wire."""
+    return servers(KINDS[0])
+
+
+@pytest.fixture
+def database(postgres: Server) -> Iterator[str]:
+    """The name of a database with an empty ledger, of this test's own."""
+    name = postgres.ledger()
+    yield name
+    postgres.give_back(name)
+
+
+@pytest.fixture(params=["sqlite", KINDS[0]])
+def engine(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path) -> Iterator[str]:
+    """The engine of the memory that `tests.support.opening.opened` opens in `tmp_path`: a file
+    there, or a database of this test's own, whose addresses lie there."""
+    if request.param == "sqlite":
+        yield request.param
+        return
+    server = servers(request.param)
+    name = server.ledger()
+    (tmp_path / "address").write_text(server.url(name))
+    (tmp_path / "administrator").write_text(server.admin(name))
+    yield request.param
+    server.give_back(name)

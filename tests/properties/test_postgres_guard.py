@@ -1,0 +1,208 @@
+"""Promise 1, in the server: whoever connects as the program sees no scope that it did not enter.
+
+Raw SQL, as somebody who found the program's password, or as a bug in our own statements, would run.
+"""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from ricordo.adapters.postgres import PostgresLedger
+from ricordo.adapters.postgres.places import PLACES, SCOPELESS
+from ricordo.adapters.sqlite import SqliteLedger
+from ricordo.testing.ledger import HandClock
+from ricordo.testing.ledger.making import ALICE, BOB, OTHER_ALICE
+from ricordo.testing.ledger.removals import fill
+from tests.support.postgres import Server
+
+
+@pytest.fixture
+async def filled(postgres: Server, database: str) -> str:
+    """A ledger in which three people have something in every place."""
+    async with PostgresLedger.open(postgres.url(database), clock=HandClock()) as ledger:
+        for scope in (ALICE, BOB, OTHER_ALICE):
+            await fill(ledger, scope, text=f"A secret of {scope.tenant} {scope.user}")
+    return database
+
+
+@pytest.fixture
+def raw(postgres: Server, filled: str) -> Iterator[psycopg.Connection]:
+    """A connection as the program's role."""
+    with psycopg.connect(postgres.url(filled), options="-c search_path=ricordo") as connection:
+        yield connection
+
+
+def _count(raw: psycopg.Connection, place: str) -> int:
+    return raw.execute(f"select count(*) from {place}".encode()).fetchone()[0]
+
+
+def test_a_forgotten_scope_gives_no_row(raw: psycopg.Connection) -> None:
+    assert {place: _count(raw, place) for place in PLACES} == dict.fromkeys(PLACES, 0)
+
+
+@pytest.mark.parametrize("wrong", ["", "0", "999999", "-1"])
+def test_a_scope_that_is_none_gives_no_row(raw: psycopg.Connection, wrong: str) -> None:
+    raw.execute("select set_config('ricordo.scope', %s, true)", (wrong,))
+    assert not any(_count(raw, place) for place in PLACES)
+
+
+def test_another_tenant_s_rows_are_not_read(raw: psycopg.Connection) -> None:
+    """Having entered one scope, no statement reads, changes or removes another's rows."""
+    number = raw.execute("select enter_writing('user', 'acme', 'alice')").fetchone()[0]
+    mine = {place: _count(raw, place) for place in PLACES}
+    assert all(mine.values())
+    texts = raw.execute("select text from memories").fetchall()
+    assert all("acme alice" in text for (text,) in texts)
+    for place in PLACES:
+        column = "id" if place == "scopes" else "scope_id"
+        found = raw.execute(f"select count(*) from {place} where {column} <> {number}".encode())
+        assert found.fetchone() == (0,)
+    changed = raw.execute("update memories set text = 'taken'")
+    assert changed.rowcount == mine["memories"]
+    for place in PLACES:
+        assert raw.execute(f"delete from {place}".encode()).rowcount <= mine[place]
+    raw.execute("select enter_reading('{user}', '{acme}', '{bob}')")
+    assert all("acme bob" in text for (text,) in raw.execute("select text from memories"))
+    assert all(_count(raw, place) for place in PLACES)
+
+
+def test_nothing_is_written_into_another_s_scope(raw: psycopg.Connection) -> None:
+    theirs = raw.execute("select enter_writing('user', 'acme', 'bob')").fetchone()[0]
+    raw.execute("select enter_writing('user', 'acme', 'alice')")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        raw.execute(
+            "insert into audit (scope_id, at, act, done_by, subjects) values (%s, 0, '', '', '')",
+            (theirs,),
+        )
+    raw.rollback()
+    raw.execute("select enter_writing('user', 'acme', 'alice')")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        raw.execute("update memories set scope_id = %s", (theirs,))
+
+
+def test_a_scope_ends_with_its_transaction(raw: psycopg.Connection) -> None:
+    """A connection of the pool carries nothing from one caller to the next."""
+    raw.execute("select enter_writing('user', 'acme', 'alice')")
+    raw.commit()
+    assert _count(raw, "memories") == 0
+
+
+def test_the_program_s_role_owns_nothing_and_can_become_nobody(raw: psycopg.Connection) -> None:
+    role = raw.execute(
+        "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication from pg_roles "
+        "where rolname = current_user"
+    ).fetchone()
+    assert role == (False,) * 5
+    owned = raw.execute(
+        "select count(*) from pg_class where relowner = (select oid from pg_roles "
+        "where rolname = current_user)"
+    ).fetchone()
+    assert owned == (0,)
+    for statement in (
+        "set role ricordo_owner",
+        "set role ricordo_operator",
+        "alter table memories disable row level security",
+        "alter table memories no force row level security",
+        "drop policy entered on memories",
+        "create policy mine on memories using (true)",
+        "create table ricordo.mine ()",
+        "select * from pg_authid",
+        "truncate memories",
+        "update meta set value = ''",
+        "create or replace function seen() returns bigint[] language sql as 'select array[1]'",
+    ):
+        with pytest.raises(psycopg.errors.Error) as refused:
+            raw.execute(statement.encode())
+        assert refused.value.sqlstate == "42501", statement
+        raw.rollback()
+
+
+def test_what_looks_over_all_scopes_shows_no_text(raw: psycopg.Connection) -> None:
+    """The functions of the operator give ids, counts and announcements, and read nothing else."""
+    told = []
+    for call in (
+        "all_scopes()",
+        "count_rows()",
+        "count_jobs()",
+        "parked_jobs(100)",
+        "stale_memories('', 'm', 1, 't', 'w', 100)",
+        "next_scope(9000000000000000000, 1, 9000000000000000000)",
+        "announced_events(0, 100)",
+    ):
+        told += raw.execute(f"select * from {call}".encode()).fetchall()
+    assert told
+    assert "secret" not in repr(told)
+
+
+def test_the_operator_s_role_could_not_read_a_text(postgres: Server, filled: str) -> None:
+    """Even a fault in one of those functions finds no right to a text, a quote or a vector."""
+    with psycopg.connect(postgres.admin(filled), options="-c search_path=ricordo") as admin:
+        admin.execute("set role ricordo_operator")
+        admin.execute("select id, scope_id from memories")
+        for column, place in (
+            ("text", "memories"),
+            ("text", "revisions"),
+            ("quote", "origins"),
+            ("quote", "relation_origins"),
+            ("vector", "memory_index"),
+            ("terms", "memory_index"),
+            ("payload", "queue"),
+            ("text", "refusals"),
+            ("name", "entities"),
+            ("name", "names"),
+        ):
+            with (
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+                admin.transaction(),
+            ):
+                admin.execute(f"select {column} from {place}".encode())
+
+
+def test_the_owner_sees_nothing(postgres: Server, filled: str) -> None:
+    """FORCE: the rules hold for who owns the tables, too."""
+    with psycopg.connect(postgres.admin(filled), options="-c search_path=ricordo") as admin:
+        admin.execute("set role ricordo_owner")
+        assert not any(_count(admin, place) for place in PLACES)
+
+
+async def test_every_place_is_guarded(postgres: Server, filled: str, tmp_path) -> None:
+    """A table that is added later, and forgotten by the guards, is found by this test."""
+    with psycopg.connect(postgres.admin(filled)) as admin:
+        tables = admin.execute(
+            "select relname, relrowsecurity and relforcerowsecurity from pg_class "
+            "where relnamespace = 'ricordo'::regnamespace and relkind = 'r'"
+        ).fetchall()
+    assert {name for name, _ in tables} == {*PLACES, *SCOPELESS}
+    assert {name for name, guarded in tables if guarded} == set(PLACES)
+
+
+async def test_both_ledgers_keep_the_same_columns(postgres: Server, filled: str, tmp_path) -> None:
+    """One definition for both: what one keeps, so does the other, under the same name."""
+    import sqlite3
+    from contextlib import closing
+
+    async with SqliteLedger.open(tmp_path / "memory.db", clock=HandClock()):
+        pass
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as file:
+        embedded = {
+            (table, column)
+            for (table,) in file.execute(
+                "select name from sqlite_master where type = 'table' and name not like 'sqlite%'"
+            )
+            for _, column, *_ in file.execute(f"pragma table_info({table})")
+        }
+    with psycopg.connect(postgres.admin(filled)) as admin:
+        served = set(
+            admin.execute(
+                "select table_name, column_name from information_schema.columns "
+                "where table_schema = 'ricordo'"
+            ).fetchall()
+        )
+    assert embedded - served == {("erasures", "scope_id")}
+    assert served - embedded == {
+        ("erasures", "former_id"),  # not guarded by scope: it is read by its hash
+        ("outbox", "row"),  # an event gets its position after its commit
+        ("outbox_end", "position"),
+        ("alembic_version", "version_num"),
+    }

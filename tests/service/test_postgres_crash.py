@@ -1,0 +1,108 @@
+"""Promise 4 on a server: what was acknowledged is there after `kill -9` of the server itself."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from ricordo.adapters.postgres import PostgresLedger
+from ricordo.errors import RicordoError
+from ricordo.model import Listing, UserScope
+from ricordo.testing.ledger import HandClock
+from ricordo.testing.ledger.making import entity, graph, memory, relation, sound, store, turn
+from tests.conftest import KINDS
+from tests.support.postgres import Server, running
+
+ROUNDS = 3
+PEOPLE = tuple(UserScope(tenant="acme", user=f"user-{number}") for number in range(4))
+
+
+def _kill(server: Server) -> None:
+    """Every process of the server at once, as a machine's end would."""
+    postmaster = server.process.pid
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(postmaster)], capture_output=True, text=True, check=False
+    ).stdout.split()
+    for pid in (postmaster, *map(int, children)):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    server.process.wait(timeout=30)
+
+
+@dataclass
+class Kept:
+    """What was acknowledged, and when that is enough."""
+
+    ids: list[str]
+    goal: int
+    enough: asyncio.Event
+
+    def add(self, each: str) -> None:
+        self.ids.append(each)
+        if len(self.ids) >= self.goal:
+            self.enough.set()
+
+
+async def _write(ledger: PostgresLedger, person: UserScope, tag: str, kept: "Kept") -> None:
+    """Write until the server is gone; note what was acknowledged."""
+    number = 0
+    while True:
+        number += 1
+        name = f"{tag}-{person.user}-{number}"
+        known = memory(name, id=f"m_{name}", scope=person)
+        a, b = entity(f"a {name}", scope=person), entity(f"b {name}", scope=person)
+        try:
+            await store(ledger, known)
+            kept.add(f"m_{name}")
+            await graph(ledger, [a, b], [relation(a, b, known)])
+            await ledger.accept(turn(name), scope=person)
+            kept.add(f"run-{name}")
+        except RicordoError:
+            return
+
+
+async def _found(ledger: PostgresLedger) -> set[str]:
+    found: set[str] = set()
+    listing = Listing()
+    for person in PEOPLE:
+        found |= set(
+            await ledger.read(
+                lambda tx, person=person: tx.ids(listing, scope=person), scopes=[person]
+            )
+        )
+        found |= {each.run_id for each in await ledger.waiting(scope=person, limit=10_000)}
+    return found
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """One of this test's own, that waits for the disk."""
+    with running(KINDS[0], safe=True) as running_server:
+        yield running_server
+
+
+async def test_acknowledged_is_there_after_the_server_was_killed(server: Server) -> None:
+    """Nothing acknowledged is lost, nothing is half there, and the same ledger goes on."""
+    url = server.url(server.ledger())
+    kept: list[str] = []
+    async with PostgresLedger.open(url, clock=HandClock(), patience=5) as ledger:
+        for round_ in range(ROUNDS):
+            enough = asyncio.Event()
+            goal = len(kept) + 40
+            writers = [
+                asyncio.create_task(_write(ledger, person, f"r{round_}", Kept(kept, goal, enough)))
+                for person in PEOPLE
+            ]
+            await enough.wait()
+            _kill(server)
+            await asyncio.gather(*writers)
+            await asyncio.to_thread(server.again)
+            assert set(kept) <= await _found(ledger)
+            await sound(ledger)
+    assert len(kept) >= 40 * ROUNDS
