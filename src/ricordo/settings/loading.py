@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -45,9 +46,16 @@ class Loaded:
         if isinstance(value, SecretStr):
             return "********" if value.get_secret_value() else "(empty)"
         if isinstance(value, dict):
-            pairs = cast("dict[str, str]", value)
-            return ", ".join(f"{key}={role}" for key, role in pairs.items()) or "(none)"
-        return str(value)
+            pairs = cast("dict[str, object]", value)
+            return ", ".join(f"{key}={_told(one)}" for key, one in pairs.items()) or "(none)"
+        return _told(value)
+
+
+def _told(value: object) -> str:
+    """A value as text; the password in an address is masked."""
+    if isinstance(value, list):
+        return "+".join(str(one) for one in cast("list[object]", value))
+    return re.sub(r"(?<=://)([^/@]*?):[^@]*@", r"\1:********@", str(value))
 
 
 def config_path() -> Path:
@@ -166,4 +174,4 @@ def _got(detail: ErrorDetails) -> str:
     value: object = detail["input"]
     if "key" in str(detail["loc"][0]) or not isinstance(value, (str, int, float)):
         return ""
-    return f" (got {ascii(value)[:60]})"
+    return f" (got {ascii(_told(value))[:60]})"

@@ -188,6 +188,8 @@ async def erase(here: Here, yes: Yes = False) -> int | None:
         [(p, str(receipt.removed.get(p, 0)), str(receipt.remaining.get(p, 0))) for p in places],
     )
     log = "emptied" if receipt.log_cleared else "emptied at the next checkpoint"
+    for place, reason in sorted(receipt.outside.items()):
+        here.screen.line(f"NOT EMPTIED: {place}: {reason}", style="bold")
     found = "nothing remains" if receipt.clean else "SOMETHING REMAINS"
     here.screen.line(f"Scan of every place: {found}; write-ahead log {log}.")
     return None if receipt.clean else FAILED
