@@ -1,5 +1,6 @@
 """Histories opened from settings, on real servers; and erased with their person."""
 
+import asyncio
 import importlib
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,7 @@ from redis.asyncio import Redis
 from ricordo import Ricordo, Settings, load_settings, open_history
 from ricordo.errors import Invalid
 from ricordo.hosts.maf import ShapedHistory
+from ricordo.wiring.command import run
 from tests.support.conversing import keep, read, session_of
 from tests.support.opening import opened, person
 from tests.support.redis_server import RedisServer
@@ -120,6 +122,29 @@ async def test_a_place_that_does_not_answer_is_named_with_the_way_out(tmp_path: 
             assert "wait 3600 seconds" in told
             server.start()
             assert (await memory.user(person()).erase()).clean
+
+
+async def test_the_command_line_erases_conversations_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`ricordo erase` empties what its settings name, and says when a place did not answer."""
+    with RedisServer(tmp_path / "redis") as server:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "ricordo.toml").write_text(
+            f'database = "memory.db"\nshape = "hybrid"\nhistory_url = "file://{tmp_path}/live"\n'
+            f'history_cache_url = "{server.url}"\ntenant = "acme"\n'
+        )
+        async with open_history(settings=load_settings().settings) as history:
+            await keep(history, session_of(), "a word")
+        words = ["erase", "--user", "alice", "--yes"]
+        assert await asyncio.to_thread(run, words) == 0
+        assert "conversations (files)" in capsys.readouterr().out
+        assert not list((tmp_path / "live").iterdir())
+        server.kill()
+        assert await asyncio.to_thread(run, words) == 1
+        told = " ".join(capsys.readouterr().out.split())
+        assert "NOT EMPTIED: history cache (redis)" in told
+        assert "SOMETHING REMAINS" not in told
 
 
 async def test_two_agent_services_correlate_by_the_session(
