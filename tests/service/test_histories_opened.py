@@ -136,10 +136,11 @@ async def test_the_command_line_erases_conversations_as_well(
         )
         async with open_history(settings=load_settings().settings) as history:
             await keep(history, session_of(), "a word")
+        assert await asyncio.to_thread(run, ["init"]) == 0
         words = ["erase", "--user", "alice", "--yes"]
         assert await asyncio.to_thread(run, words) == 0
         assert "conversations (files)" in capsys.readouterr().out
-        assert not list((tmp_path / "live").iterdir())
+        assert not files_of("", tmp_path / "live")
         server.kill()
         assert await asyncio.to_thread(run, words) == 1
         told = " ".join(capsys.readouterr().out.split())
