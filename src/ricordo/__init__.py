@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Turn,
     )
     from ricordo.settings import Settings, load_settings
-    from ricordo.wiring import open_memory
+    from ricordo.wiring import open_history, open_memory
 
 _HOMES = {
     "ConsolidationReport": "memory.consolidation",
@@ -61,6 +61,7 @@ _HOMES = {
     "UserMemory": "memory.user",
     "grants_of": "access",
     "load_settings": "settings",
+    "open_history": "wiring",
     "open_memory": "wiring",
 }
 
@@ -89,6 +90,7 @@ __all__ = [
     "UserMemory",
     "grants_of",
     "load_settings",
+    "open_history",
     "open_memory",
 ]
 

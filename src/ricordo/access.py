@@ -6,9 +6,11 @@ The visibility table, tested cell by cell (who wrote × who reads):
     user preference           sees                   no (opt-out: sees)      no             no
     user fact                 sees                   sees                    no             no
     organization fact         readers of its namespace see it, whoever wrote it; nobody else does
+
+Who shares a conversation, by shape: `room_of`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from ricordo.errors import Denied
@@ -20,6 +22,7 @@ from ricordo.model import (
     Principal,
     Role,
     Scope,
+    Shape,
     UserScope,
     check_id,
 )
@@ -165,6 +168,23 @@ def sole_namespace(
     raise Denied(
         f"user {principal.user!r} is {role.value} of several namespaces ({names}); name one"
     )
+
+
+def room_of(agent: str, *, shape: Shape, groups: Mapping[str, Collection[str]]) -> str:
+    """The room in which an agent's conversations lie; agents of one room share them.
+
+    Args:
+        agent: the agent's name.
+        groups: of the hybrid shape: the agents of each group. An agent in none of them is alone.
+            Without any group, hybrid means a cache only, and all agents share.
+    """
+    if shape is Shape.SHARED or (shape is Shape.HYBRID and not groups):
+        return "everybody"
+    if shape is Shape.HYBRID:
+        for group in sorted(groups):
+            if agent in groups[group]:
+                return f"group:{group}"
+    return f"agent:{agent}"
 
 
 def _denied(principal: Principal, namespace: str | None, role: Role) -> Denied:

@@ -41,9 +41,11 @@ GIVEN = {
     "agent",
     "agents",
     "client",
+    "history",
     "memory",
     "mine",
     "principal_from",
+    "session",
     "stored",
     "token",
 }

@@ -58,6 +58,18 @@ def test_the_memories_are_swapped_by_one_line(tmp_path: Path, backend: str) -> N
     assert "ork on Project Falcon" in told or "orks on Project Falcon" in told
 
 
+@pytest.mark.parametrize(
+    ("shape", "tester"),
+    [("shared", 2), ("distributed", 1), ("hybrid", 2)],
+)
+def test_one_setting_decides_who_shares(tmp_path: Path, shape: str, tester: int) -> None:
+    lines = run("three_shapes.py", "--shape", shape, folder=tmp_path).splitlines()
+    heard = dict(line.split(": ") for line in lines)
+    assert len(heard["planner"].split("; ")) == (3 if shape == "shared" else 1)
+    assert len(heard["tester"].split("; ")) == (3 if shape == "shared" else tester)
+    assert heard["coder"] == heard["tester"] or shape == "distributed"
+
+
 def test_every_example_is_tested() -> None:
     tested = Path(__file__).read_text()
     for example in EXAMPLES.glob("*.py"):

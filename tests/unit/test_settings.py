@@ -229,6 +229,7 @@ def test_the_template_describes_every_setting_and_changes_nothing() -> None:
     values = tomllib.loads(filled)
     assert values.keys() == Settings.model_fields.keys()
     values["embedding_model"] = "other"
+    values["shape"] = "hybrid"
     assert Settings(**values).grants == {"platform": "curator", "hr": "reader"}
 
 

@@ -1,8 +1,20 @@
 """Erasing a person: everything, everywhere, with a receipt from a scan."""
 
+from dataclasses import dataclass, field
+
+from ricordo.errors import RicordoError
 from ricordo.memory.services import Services
 from ricordo.model import Receipt, UserScope
 from ricordo.ports import Act, Fact, Writing
+
+
+@dataclass(slots=True)
+class _Emptied:
+    """What became of the places outside the ledger."""
+
+    removed: dict[str, int] = field(default_factory=dict[str, int])
+    remaining: dict[str, int] = field(default_factory=dict[str, int])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
 async def erase(services: Services, *, scope: UserScope) -> Receipt:
@@ -10,6 +22,8 @@ async def erase(services: Services, *, scope: UserScope) -> Receipt:
 
     What remains on purpose is the keyed hash of the scope, so that a turn said before the erasure
     but delivered after it is refused, and the announcement that carries only that hash.
+
+    A place outside that cannot be emptied stops nothing: the receipt names it with the way out.
     """
     with services.measures.act(Act.ERASE) as doing:
         receipt = await _erase(services, scope=scope)
@@ -27,12 +41,26 @@ async def _erase(services: Services, *, scope: UserScope) -> Receipt:
 
     removed = await services.ledger.write(work, scope=scope)
     services.index.drop(scope=scope)
+    outside = await _outside(services, scope=scope)
     cleared = await services.ledger.scrub()
     remaining = dict(await services.ledger.counts(scope=scope))
     return Receipt(
         subject=await services.ledger.subject(scope=scope),
         erased_at=at,
-        removed=removed,
-        remaining=remaining,
+        removed=removed | outside.removed,
+        remaining=remaining | outside.remaining,
+        outside=outside.failed,
         log_cleared=cleared,
     )
+
+
+async def _outside(services: Services, *, scope: UserScope) -> _Emptied:
+    """Empty each place outside, in order: histories come before the copies made of them."""
+    emptied = _Emptied()
+    for place in services.outside:
+        try:
+            emptied.removed[place.name] = await place.erase(scope=scope)
+            emptied.remaining[place.name] = await place.count(scope=scope)
+        except RicordoError as error:
+            emptied.failed[place.name] = f"{error}; to empty it: {place.remedy}"
+    return emptied

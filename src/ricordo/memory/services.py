@@ -10,7 +10,7 @@ from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Indexed, Space
-from ricordo.ports import Analyzer, Embedder, GraphIndex, Ledger, VectorIndex
+from ricordo.ports import Analyzer, Embedder, GraphIndex, Ledger, Outside, VectorIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,7 @@ class Services:
     policy: Policy = field(default_factory=Policy)
     bounds: Bounds = field(default_factory=Bounds)
     measures: Measures = field(default_factory=Measures)
+    outside: list[Outside] = field(default_factory=list[Outside])
 
     async def space(self) -> Space:
         """The space in which texts are indexed now."""

@@ -2,6 +2,7 @@
 
 from ricordo.model.census import Cell, Census, Storage
 from ricordo.model.consolidation import Act, Lease, MergeProposal, Pass, PassStep, Plain
+from ricordo.model.conversation import Conversation, Shape, owner_key
 from ricordo.model.graph import (
     SELF,
     Entity,
@@ -72,6 +73,7 @@ __all__ = [
     "Batch",
     "Cell",
     "Census",
+    "Conversation",
     "Cut",
     "Dates",
     "DeadLetter",
@@ -110,6 +112,7 @@ __all__ = [
     "Said",
     "Scope",
     "Sensitivity",
+    "Shape",
     "Sought",
     "Source",
     "Space",
@@ -126,4 +129,5 @@ __all__ = [
     "digest",
     "name_key",
     "new_id",
+    "owner_key",
 ]

@@ -123,6 +123,7 @@ class Receipt:
         erased_at: when.
         removed: rows removed, by place.
         remaining: rows that the scan still found, by place; all zero.
+        outside: places outside the ledger that could not be emptied, each with the way to do it.
         log_cleared: whether the write-ahead log was emptied as well; False while another process
             reads, then it is emptied by the next checkpoint.
     """
@@ -131,9 +132,10 @@ class Receipt:
     erased_at: datetime
     removed: dict[str, int] = field(default_factory=dict[str, int])
     remaining: dict[str, int] = field(default_factory=dict[str, int])
+    outside: dict[str, str] = field(default_factory=dict[str, str])
     log_cleared: bool = True
 
     @property
     def clean(self) -> bool:
-        """True when the scan found nothing."""
-        return not any(self.remaining.values())
+        """True when the scan found nothing, and every place could be looked at."""
+        return not any(self.remaining.values()) and not self.outside

@@ -10,6 +10,7 @@ transaction was not opened for.
 """
 
 from ricordo.ports.consolidating import PassReading, PassWriting, Tending
+from ricordo.ports.history import Glance, HistoryCache, Outside
 from ricordo.ports.indexes import GraphIndex, VectorIndex, Walk
 from ricordo.ports.ledger import Finding, Ledger, Look, Unindexed, Upkeep, Work
 from ricordo.ports.models import (
@@ -40,13 +41,16 @@ __all__ = [
     "Extractor",
     "Fact",
     "Finding",
+    "Glance",
     "GraphIndex",
+    "HistoryCache",
     "Instructions",
     "Ledger",
     "Level",
     "Link",
     "Look",
     "Outbox",
+    "Outside",
     "PartitionState",
     "PassReading",
     "PassWriting",

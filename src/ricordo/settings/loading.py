@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -49,9 +50,16 @@ class Loaded:
         if isinstance(value, SecretStr):
             return "********" if value.get_secret_value() else "(empty)"
         if isinstance(value, dict):
-            pairs = cast("dict[str, str]", value)
-            return ", ".join(f"{key}={role}" for key, role in pairs.items()) or "(none)"
-        return shown_address(str(value)) if name == "database" else str(value)
+            pairs = cast("dict[str, object]", value)
+            return ", ".join(f"{key}={_told(one)}" for key, one in pairs.items()) or "(none)"
+        return shown_address(str(value)) if name == "database" else _told(value)
+
+
+def _told(value: object) -> str:
+    """A value as text; the password in an address is masked."""
+    if isinstance(value, list):
+        return "+".join(str(one) for one in cast("list[object]", value))
+    return re.sub(r"(?<=://)([^/@]*?):[^@]*@", r"\1:********@", str(value))
 
 
 def config_path() -> Path:
@@ -174,4 +182,4 @@ def _got(detail: ErrorDetails) -> str:
     name = str(detail["loc"][0])
     if name == "database" or "key" in name or not isinstance(value, (str, int, float)):
         return ""
-    return f" (got {ascii(value)[:60]})"
+    return f" (got {ascii(_told(value))[:60]})"

@@ -18,6 +18,13 @@ _EXAMPLES = {
     "embedding_base_url": '"http://localhost:11434/v1"',
     "embedding_api_key": '"…"',
     "consolidation_model": '"qwen2.5:7b"',
+    "history_url": '"redis://localhost:6379"',
+    "history_key": '"…"',
+    "history_urls": '{ coder = "redis://localhost:6379", writer = "file:///srv/writer" }',
+    "history_groups": '{ crew = ["coder", "tester"], desk = ["planner"] }',
+    "history_cache_url": '"redis://localhost:6379"',
+    "history_archive_url": '"file:///srv/archive"',
+    "session_idle": "1800",
     "vocabulary": '"vocabulary.toml"',
     "vocabulary_mode": '"strict"',
 }

@@ -6,9 +6,10 @@ Engines are imported when they are first needed, so that `ricordo --help` is qui
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ricordo.wiring.histories import open_history
     from ricordo.wiring.opening import open_memory
 
-__all__ = ["main", "open_memory"]
+__all__ = ["main", "open_history", "open_memory"]
 
 
 def main() -> None:
@@ -19,8 +20,12 @@ def main() -> None:
 
 
 def __getattr__(name: str) -> object:
-    if name != "open_memory":
-        raise AttributeError(f"module 'ricordo.wiring' has no attribute {name!r}")
-    from ricordo.wiring.opening import open_memory
+    if name == "open_history":
+        from ricordo.wiring.histories import open_history
 
-    return open_memory
+        return open_history
+    if name == "open_memory":
+        from ricordo.wiring.opening import open_memory
+
+        return open_memory
+    raise AttributeError(f"module 'ricordo.wiring' has no attribute {name!r}")

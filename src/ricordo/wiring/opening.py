@@ -1,12 +1,10 @@
 """Opens a memory: engines from settings, closed again by whoever opened it."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
 from ricordo.adapters.words import SnowballAnalyzer
@@ -21,11 +19,11 @@ from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Space, new_id
 from ricordo.ports import Embedder, Extractor, Telemetry
 from ricordo.settings import Settings
+from ricordo.wiring.background import running
+from ricordo.wiring.histories import places_outside
 from ricordo.wiring.ledgers import open_ledger
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.telling import make_telemetry
-
-_log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 
@@ -102,7 +100,7 @@ async def open_memory(
         stack.push_async_callback(services.journal.flush)
         await stack.enter_async_context(_warming())
         if settings.worker:
-            await stack.enter_async_context(_background(memory))
+            await stack.enter_async_context(running(memory.run(), name="ricordo"))
         yield memory
 
 
@@ -128,6 +126,7 @@ async def _services(
         LocalIndex(ledger, space=space, max_bytes=settings.index_memory_mb * 1_000_000)
     )
     events = LocalEvents(ledger)
+    outside = await places_outside(settings, stack)
     stack.push_async_callback(events.close)
     services = Services(
         ledger=ledger,
@@ -153,6 +152,7 @@ async def _services(
             hops=settings.recall_hops,
         ),
         measures=Measures(telemetry),
+        outside=outside,
     )
     return services, events
 
@@ -180,31 +180,3 @@ async def _warming() -> AsyncGenerator[None]:
         yield
     finally:
         await task
-
-
-@asynccontextmanager
-async def _background(memory: Ricordo) -> AsyncGenerator[None]:
-    """Run the worker for as long as the memory is open; its failure is not swallowed."""
-    task = asyncio.create_task(memory.run(), name="ricordo")
-    task.add_done_callback(_told)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-def _told(task: asyncio.Task[None]) -> None:
-    """An operator hears at once that the worker ended, not only when the memory is closed.
-
-    By name only: the message of an unknown error may quote anything.
-    """
-    error = None if task.cancelled() else task.exception()
-    if error is not None:
-        cause = cast("ExceptionGroup[Exception]", error).exceptions[0] if _many(error) else error
-        _log.critical("the background worker ended (%s); reopen the memory", type(cause).__name__)
-
-
-def _many(error: BaseException) -> bool:
-    return isinstance(error, BaseExceptionGroup)

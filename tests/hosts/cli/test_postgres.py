@@ -1,4 +1,4 @@
-"""The command line on PostgreSQL: founding, opening, and no password anywhere it does not belong."""
+"""The command line on PostgreSQL: founding, opening, and no password where it does not belong."""
 
 import json
 

@@ -188,6 +188,9 @@ async def erase(here: Here, yes: Yes = False) -> int | None:
         [(p, str(receipt.removed.get(p, 0)), str(receipt.remaining.get(p, 0))) for p in places],
     )
     log = "emptied" if receipt.log_cleared else "not emptied yet"
-    found = "nothing remains" if receipt.clean else "SOMETHING REMAINS"
-    here.screen.line(f"Scan of every place: {found}; write-ahead log {log}.")
+    for place, reason in sorted(receipt.outside.items()):
+        here.screen.line(f"NOT EMPTIED: {place}: {reason}", style="bold")
+    found = "SOMETHING REMAINS" if any(receipt.remaining.values()) else "nothing remains"
+    what = "the places that answered" if receipt.outside else "every place"
+    here.screen.line(f"Scan of {what}: {found}; write-ahead log {log}.")
     return None if receipt.clean else FAILED

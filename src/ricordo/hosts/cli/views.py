@@ -84,6 +84,7 @@ def receipt_view(receipt: Receipt) -> Record:
         "clean": receipt.clean,
         "removed": counts_view(receipt.removed),
         "remaining": counts_view(receipt.remaining),
+        "outside": dict(sorted(receipt.outside.items())),
         "log_cleared": receipt.log_cleared,
     }
 

@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_framework import ContextProvider, MemoryContextProvider, MemoryFileStore
+from agent_framework import (
+    ContextProvider,
+    HistoryProvider,
+    MemoryContextProvider,
+    MemoryFileStore,
+)
 
 from ricordo.hosts.maf.guarded import GuardedProvider
 from ricordo.hosts.maf.history import ShortTermHistory
@@ -20,16 +25,27 @@ from ricordo.memory.engine import Ricordo
 
 
 def make_ricordo_context_provider(
-    memory: Ricordo, *, recent_turns: int | None = None, **options: Any
+    memory: Ricordo,
+    *,
+    history: HistoryProvider | None = None,
+    recent_turns: int | None = None,
+    **options: Any,
 ) -> list[ContextProvider]:
     """Ricordo: private per user and agent, shared across the organization.
 
     Args:
         memory: what `open_memory` opened.
-        recent_turns: how much of the conversation is sent to the model; None for all of it.
+        history: the conversation itself, from `open_history` or `make_history_provider`; by default
+            the session carries it.
+        recent_turns: how much of the conversation is sent to the model; None for all of it. A
+            `history` of yours has its own.
         options: of `RicordoProvider`.
     """
-    return [ShortTermHistory(recent_turns=recent_turns), RicordoProvider(memory, **options)]
+    if history is None:
+        history = ShortTermHistory(recent_turns=recent_turns)
+    elif recent_turns is not None:
+        raise ValueError("give recent_turns to the history that you made")
+    return [history, RicordoProvider(memory, **options)]
 
 
 def make_memory_context_provider(

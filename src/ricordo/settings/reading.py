@@ -1,0 +1,42 @@
+"""Values as the environment writes them, in one line of text."""
+
+import json
+from typing import Any
+
+REDIS = ("redis://", "rediss://", "unix://")
+"""How addresses of Redis begin."""
+
+
+def history_address(value: str) -> str:
+    """The address of a history, as it is; raises `ValueError` for one of an unknown kind."""
+    if not value.startswith(("file://", "cosmos://", *REDIS)):
+        raise ValueError(
+            "a history's address begins with file://, redis://, rediss:// or cosmos://"
+        )
+    return value
+
+
+def pairs(text: str, *, what: str) -> dict[str, Any]:
+    """What the environment writes as JSON, or as ``name=value`` parted by commas."""
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"neither JSON nor {what},{what}") from error
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    if any(not sign for _, sign, _ in parts):
+        raise ValueError(f"it is written {what},{what}")
+    return {name.strip(): value.strip() for name, _, value in parts}
+
+
+def read_grants(text: str) -> Any:
+    """Grants as the environment writes them: JSON, or ``name=role`` parted by commas."""
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError("grants are neither JSON nor name=role,name=role") from error
+    parts = [part.rpartition("=") for part in text.split(",") if part.strip()]
+    if any(not sign for _, sign, _ in parts):
+        raise ValueError("grants are written name=role,name=role")
+    return {name.strip(): role.strip() for name, _, role in parts}
