@@ -270,6 +270,12 @@ class _Sifter:
         """The item with its quote, in the cell where it belongs; None when it was refused."""
         text = " ".join(clean_text(candidate.text).split())
         located = self._locate(candidate)
+        secret = refuse_reason(text) or refuse_reason(candidate.quote)
+        if secret is not None:
+            # Without text and quote: what must not be remembered must not lie among the refusals.
+            where = _origin(located[0], None) if located else None
+            self._refuse(f"it looks like a secret ({secret})", None, where)
+            return None
         if located is None:
             self._refuse("its quote is not what the user said", text, None)
             return None
@@ -277,11 +283,6 @@ class _Sifter:
         origin = _origin(turn, quote)
         if not text or len(text) > MAX_TEXT:
             self._refuse("its text is empty or too long", None, origin)
-            return None
-        secret = refuse_reason(text) or refuse_reason(quote.span)
-        if secret is not None:
-            # Without the quote: what must not be remembered must not lie among the refusals.
-            self._refuse(f"it looks like a secret ({secret})", None, _origin(turn, None))
             return None
         if candidate.kind not in (Kind.PREFERENCE, Kind.FACT):
             self._refuse("its kind is neither preference nor fact", text, origin)
