@@ -9,7 +9,7 @@ MEMORY = {
     "id", "text", "kind", "scope", "agent", "status", "source", "origin", "recorded_at",
     "updated_at", "valid_from", "valid_until", "expires_at", "confidence", "importance",
     "sensitivity", "pinned", "recalls", "last_recalled_at", "version", "pending", "reasons",
-    "replaces", "prompt", "model",
+    "replaces", "prompt", "model", "demoted_at", "merged_into",
 }  # fmt: skip
 """The stable names of a memory; a script may rely on them."""
 
@@ -125,7 +125,7 @@ def test_recall_explains_what_nearly_made_it(story: Cli) -> None:
     assert "nearly " in shown
     assert "not given: others scored higher" in shown
     assert " × 0.85)" in shown, "the weight of words"
-    assert "\nms     partitions " in shown
+    assert "\nms     " in shown
     told = story(*ask, "--explain", "--json").json
     assert {item["cut"] for item in told["nearly"]} == {"limit"}
     assert told["weights"]["words"] == 0.85
