@@ -112,6 +112,7 @@ FIELDS = {
 def library_page() -> str:
     """docs/reference/library.md."""
     lines = [_LIBRARY, "## Open", "", _function("open_memory", ricordo.open_memory)]
+    lines.append(_function("open_history", ricordo.open_history))
     lines.append(_function("load_settings", ricordo.load_settings))
     for facade in FACADES:
         lines += ["", f"## `{facade.__name__}`", "", _about(facade), ""]
