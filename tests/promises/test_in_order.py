@@ -15,7 +15,7 @@ from ricordo.events import UserMemoryUpdated
 from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.model import Act, OrganizationScope
 from tests.support.consolidating import claim, state
-from tests.support.opening import Clock, opened, person
+from tests.support.opening import Clock, kept, opened, person
 
 ALICE = user_scope(person())
 
@@ -320,7 +320,7 @@ class TestUndo:
         assert receipt.clean
         assert receipt.removed["passes"] == 1
         assert receipt.removed["pass_steps"] >= 2
-        assert b"Wolken" not in (tmp_path / "memory.db").read_bytes()
+        assert b"Wolken" not in kept(tmp_path)
         with pytest.raises(NotFound):
             await me.undo_consolidation(str(report.pass_id))
 

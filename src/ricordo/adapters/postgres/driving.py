@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 
 from ricordo.adapters.postgres.session import Answer, Ask, Session
+from ricordo.adapters.postgres.watching import WATCH
 from ricordo.errors import Invalid
 
 T = TypeVar("T")
@@ -42,9 +43,13 @@ async def drive(work: Callable[[S], Awaitable[T]], session: S, *, on: Connection
 async def perform(ask: Ask, *, on: Connection) -> Answer:
     """Carry out one statement."""
     async with on.cursor(binary=ask.binary) as cursor:
+        watch = WATCH.get()
         if ask.many:
             await cursor.executemany(ask.sql.encode(), ask.values)
-            return Answer([], cursor.rowcount)
-        await cursor.execute(ask.sql.encode(), ask.values)
-        rows = await cursor.fetchall() if cursor.description is not None else []
+            rows: list[Any] = []
+        else:
+            await cursor.execute(ask.sql.encode(), ask.values)
+            rows = await cursor.fetchall() if cursor.description is not None else []
+        if watch is not None:
+            watch.heard()
         return Answer(rows, cursor.rowcount)

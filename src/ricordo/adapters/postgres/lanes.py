@@ -1,8 +1,6 @@
 """The connections of a ledger, and the transactions that run on them: each with a deadline."""
 
 import asyncio
-import os
-import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -18,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from ricordo.adapters.postgres.address import Address
 from ricordo.adapters.postgres.driving import Connection
 from ricordo.adapters.postgres.faults import AGAIN, FOREIGN, meaning, translated
+from ricordo.adapters.postgres.watching import WATCH, Watch
 from ricordo.errors import DeadlineExceeded, Unavailable
 
 T = TypeVar("T")
@@ -174,8 +173,8 @@ class Lanes:
         *,
         patience: float,
     ) -> T:
-        cut: list[bool] = []
-        timer = asyncio.get_running_loop().call_later(patience + _GRACE, _cut, on, cut)
+        watch = Watch(on, seconds=patience + _GRACE)
+        WATCH.set(watch)
         committing = False
         try:
             entered = await self._begin(on, begin)
@@ -184,7 +183,7 @@ class Lanes:
             await on.commit()
             return value
         except FOREIGN as error:
-            if cut:
+            if watch.cut:
                 raise DeadlineExceeded(
                     f"the ledger {self._address.name}: the server said nothing for "
                     f"{patience + _GRACE:g} seconds; the connection was given up"
@@ -196,7 +195,7 @@ class Lanes:
                 ) from error
             raise
         finally:
-            timer.cancel()
+            watch.end()
             await _leave(on)
 
     async def _begin(self, on: Connection, begin: Begin | None) -> Any:
@@ -217,12 +216,3 @@ async def _leave(on: Connection) -> None:
     if not on.closed and on.info.transaction_status != TransactionStatus.IDLE:
         with suppress(psycopg.Error):  # then it is broken, and the pool drops it
             await on.rollback()
-
-
-def _cut(on: Connection, cut: list[bool]) -> None:
-    """End a connection whose server is silent; whoever waits for it hears that it is gone."""
-    cut.append(True)
-    if on.closed:
-        return
-    with suppress(OSError), socket.socket(fileno=os.dup(on.fileno())) as ours:
-        ours.shutdown(socket.SHUT_RDWR)
