@@ -45,7 +45,7 @@ $(READY): pyproject.toml requirements.lock
 	@touch $@
 
 lock: ## resolve the dependencies anew (needs uv)
-	uv pip compile pyproject.toml --all-extras --group test --group check --python-version 3.11 --universal --generate-hashes --no-annotate --no-header --quiet -o requirements.lock
+	uv pip compile pyproject.toml --all-extras --group test --group engines --group check --python-version 3.11 --universal --generate-hashes --no-annotate --no-header --quiet -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist

@@ -95,12 +95,15 @@ stable:
   `cursor`;
 - `show`: the memory with `history` and `relations`;
 - `forget`: `forgotten`, and for an organization `impact`;
-- `erase`: `subject`, `erased_at`, `clean`, `removed`, `remaining`, `log_cleared`;
+- `erase`: `subject`, `erased_at`, `clean`, `removed`, `remaining`, `log_cleared`, `pending`;
 - `stats`: `scope`, `counts` (rows by place), `memories` (a list of `of`, `kind`, `status`,
   `count`), `partitions` (`count`, `largest`), `backlog` (`waiting`, `leased`, `parked`, and since
   when: `oldest`, `oldest_leased`, `oldest_parked`), `outbox` (`events`, `behind` by consumer); of
-  the whole file also `bytes` (`file`, `log`, `free`, `index`); with `--probe` also `probe`
+  the whole file also `bytes` (`file`, `log`, `free`, `index`) and `views` (`view`, `sort`, `build`,
+  `engine`, `behind`, `fault`, `configured`); with `--probe` also `probe`
   (`recalls`, `degraded`, `visible`, and `ms` by stage: `p50`, `p95`, `max`);
+- `verify`: `sound`, `differences` (`view`, `scope`, `missing`, `extra`, `stale`, `mended`);
+  `rebuild`: `view`, `scopes`;
 - `doctor`: `sound`, `settings` (`name`, `value`, `source`), `checks` (`check`, `ok`, `detail`,
   `problem`);
 - `worker`: counts by name; `reindex`: `indexed`, `left`; `import`: `turns`, `memories`, `known`,

@@ -25,10 +25,12 @@ from ricordo.testing.graph import (
     relate,
 )
 from ricordo.testing.naive import NOON
+from tests.support.engines import runs_on
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[GraphBench]:
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GraphBench]:
+    runs_on(request, port="GraphIndex", adapter="local", server="over the SQLite ledger")
     async with SqliteLedger.open(tmp_path / "memory.db", clock=lambda: NOON) as ledger:
         yield GraphBench(ledger=ledger, graph=LocalGraph(ledger))
 

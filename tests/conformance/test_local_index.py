@@ -25,10 +25,12 @@ from ricordo.testing.index import (
     remove,
 )
 from ricordo.testing.naive import DIMENSION, NOON, SPACE, Doc, unit
+from tests.support.engines import runs_on
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[IndexBench]:
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[IndexBench]:
+    runs_on(request, port="VectorIndex", adapter="local", server="over the SQLite ledger")
     path = tmp_path / "memory.db"
     async with (
         SqliteLedger.open(path, clock=lambda: NOON) as ledger,

@@ -2,16 +2,26 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from importlib.metadata import version
 
 import pytest
 
 from ricordo.adapters.postgres import PostgresLedger
 from ricordo.testing.ledger import HandClock, LedgerSuite, OpenLedger
+from tests.support.engines import runs_on
 from tests.support.postgres import Server
 
 
 @pytest.fixture
-async def another(postgres: Server, database: str, clock: HandClock) -> AsyncIterator[OpenLedger]:
+async def another(
+    request: pytest.FixtureRequest, postgres: Server, database: str, clock: HandClock
+) -> AsyncIterator[OpenLedger]:
+    runs_on(
+        request,
+        port="Ledger",
+        adapter=f"psycopg {version('psycopg')}",
+        server=f"PostgreSQL {postgres.version}",
+    )
     async with AsyncExitStack() as opened:
 
         async def open_ledger() -> PostgresLedger:

@@ -22,6 +22,7 @@ from ricordo.testing.index import (
     remove,
 )
 from ricordo.testing.naive import DIMENSION, NOON, SPACE, Doc, unit
+from tests.support.engines import runs_on
 from tests.support.postgres import Server
 
 
@@ -35,7 +36,10 @@ async def ledger(postgres: Server, database: str) -> AsyncIterator[PostgresLedge
 async def bench(
     request: pytest.FixtureRequest, postgres: Server, database: str, ledger: PostgresLedger
 ) -> AsyncIterator[IndexBench | GraphBench]:
-    if issubclass(request.cls, GraphIndexSuite):
+    graph = issubclass(request.cls, GraphIndexSuite)
+    port = "GraphIndex" if graph else "VectorIndex"
+    runs_on(request, port=port, adapter="local", server=f"over PostgreSQL {postgres.version}")
+    if graph:
         yield GraphBench(ledger=ledger, graph=LocalGraph(ledger))
         return
     async with (

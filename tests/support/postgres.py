@@ -41,6 +41,14 @@ class Server:
     _free: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
+    @property
+    def version(self) -> str:
+        """As its program tells it."""
+        told = subprocess.run(
+            [self.command[0], "--version"], check=True, capture_output=True, text=True
+        )
+        return told.stdout.split()[2]
+
     def again(self) -> None:
         """Start it, and wait until it answers."""
         log = self.folder / "log"

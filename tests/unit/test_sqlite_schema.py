@@ -141,7 +141,7 @@ async def test_threads_of_an_older_ledger_are_found(tmp_path: Path) -> None:
     """Memories indexed before rows told their thread get it from their origins."""
     path = tmp_path / "memory.db"
     known = memory("old", origins=(Origin(at=START, thread_id="t_1"),))
-    async with SqliteLedger.open(path, clock=CLOCK) as ledger:
+    async with SqliteLedger.open(path, clock=CLOCK, steps=migrations()[:4]) as ledger:
         await store(ledger, known)
         fresh = await rows(ledger)
     connection = sqlite3.connect(path)

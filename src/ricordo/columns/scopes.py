@@ -29,6 +29,11 @@ def subject_of(scope: Scope, secret: bytes) -> str:
     return hmac.digest(secret, json.dumps(scope_key(scope)).encode(), "sha256").hex()
 
 
+def sealed(value: str, secret: bytes) -> str:
+    """The keyed hash of a value that is no scope."""
+    return hmac.digest(secret, b"value\0" + value.encode(), "sha256").hex()
+
+
 def check_keys(*keys: str) -> None:
     """Raise `Invalid` for an id or name that could not be found again exactly."""
     for key in keys:

@@ -130,3 +130,4 @@ class Ricordo:
             if self._services.measures.telemetry is not None:
                 group.create_task(watch(self._services), name="ricordo-watch")
             group.create_task(self.keeper.run(), name="ricordo-keeper")
+            group.create_task(self._services.views.run(), name="ricordo-views")

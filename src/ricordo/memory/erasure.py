@@ -42,8 +42,9 @@ async def _erase(services: Services, *, scope: UserScope) -> Receipt:
     removed = await services.ledger.write(work, scope=scope)
     services.index.drop(scope=scope)
     outside = await _outside(services, scope=scope)
+    views = await services.views.erased(scope)
     cleared = await services.ledger.scrub()
-    remaining = dict(await services.ledger.counts(scope=scope))
+    remaining = dict(await services.ledger.counts(scope=scope)) | views.remaining
     return Receipt(
         subject=await services.ledger.subject(scope=scope),
         erased_at=at,
@@ -51,6 +52,7 @@ async def _erase(services: Services, *, scope: UserScope) -> Receipt:
         remaining=remaining | outside.remaining,
         outside=outside.failed,
         log_cleared=cleared,
+        pending=views.pending,
     )
 
 

@@ -241,6 +241,8 @@ class Recaller:
             if hits is None and embedded and known is None:
                 run.degraded.setdefault("words", "late")
             hits = hits or Hits()
+            for arm, fault in hits.missing:
+                run.degraded.setdefault(arm, fault)
             run.sought = replace(sought, vector=known)
             doing.tell(Fact.VISIBLE, hits.visible)
             doing.tell(Fact.FOUND, len(hits.hits))

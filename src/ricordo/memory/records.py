@@ -315,7 +315,7 @@ class Records:
         Returns how many there were.
         """
 
-        async def work(tx: Writing) -> int:
+        async def work(tx: Writing) -> Sequence[str]:
             known = await tx.ids(Listing(), scope=self._scope, among=ids)
             return await self._remove(tx, known)
 
@@ -324,17 +324,20 @@ class Records:
     async def forget_where(self, listing: Listing) -> int:
         """Remove every memory that fits, in one transaction. Returns how many."""
 
-        async def work(tx: Writing) -> int:
+        async def work(tx: Writing) -> Sequence[str]:
             return await self._remove(tx, await tx.ids(listing, scope=self._scope))
 
         return await self._forget(work)
 
-    async def _forget(self, work: Work[int]) -> int:
+    async def _forget(self, work: Work[Sequence[str]]) -> int:
+        """Remove memories, in the files and in every view too; returns how many there were."""
         with self._services.measures.act(Act.FORGET) as doing:
             removed = await self._services.ledger.write(work, scope=self._scope)
+            if removed:
+                await self._services.views.forgotten(removed, scope=self._scope)
             await self._services.ledger.scrub()
-            doing.tell(Fact.REMOVED, removed)
-        return removed
+            doing.tell(Fact.REMOVED, len(removed))
+        return len(removed)
 
     async def impact(self, ids: Sequence[str]) -> Impact:
         """What forgetting these memories would touch; changes nothing."""
@@ -367,15 +370,15 @@ class Records:
                 stranded.append(name)
         return tuple(sorted(stranded))
 
-    async def _remove(self, tx: Writing, known: Sequence[str]) -> int:
+    async def _remove(self, tx: Writing, known: Sequence[str]) -> Sequence[str]:
         if not known:
-            return 0
+            return ()
         await tx.remove(known, scope=self._scope)
         await tx.audit("forget", by=self._by, scope=self._scope, subjects=known)
         await tx.emit(
             announcing.forgotten(tuple(known), scope=self._scope, services=self._services)
         )
-        return len(known)
+        return known
 
     async def _decided(self, tx: Writing, memory: Memory, *, approved: bool) -> None:
         act = "approve" if approved else "reject"

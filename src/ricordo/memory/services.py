@@ -8,6 +8,7 @@ from datetime import datetime
 from ricordo.access import PreferenceVisibility
 from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
+from ricordo.memory.viewing.views import Views
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Indexed, Space
 from ricordo.ports import Analyzer, Embedder, GraphIndex, Ledger, Outside, VectorIndex
@@ -54,6 +55,7 @@ class Services:
     analyzer: Analyzer
     vocabulary: Vocabulary
     journal: Journal
+    views: Views
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
     visibility: PreferenceVisibility = PreferenceVisibility.AGENT

@@ -9,6 +9,7 @@ from ricordo.memory.measuring import Latency
 from ricordo.memory.recall import Recaller
 from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
+from ricordo.memory.viewing.views import Standing
 from ricordo.model import Backlog, Census, Principal, Scope
 
 MOST_PROBES = 1_000
@@ -32,6 +33,7 @@ class Stats:
         index_bytes: held in this process for searching, about.
         latencies: by act, of this process since the memory was opened.
         counted: what went wrong or was spent, of this process.
+        views: the views outside, where the whole ledger is counted.
     """
 
     counts: Mapping[str, int]
@@ -40,6 +42,7 @@ class Stats:
     index_bytes: int
     latencies: Mapping[str, Latency] = field(default_factory=dict[str, Latency])
     counted: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    views: tuple[Standing, ...] = ()
 
 
 async def stats(services: Services, *, scope: Scope | None = None) -> Stats:
@@ -52,6 +55,7 @@ async def stats(services: Services, *, scope: Scope | None = None) -> Stats:
         index_bytes=services.index.memory_used,
         latencies=services.measures.latencies(),
         counted=services.measures.counts(),
+        views=tuple(await services.views.standing()) if scope is None else (),
     )
 
 

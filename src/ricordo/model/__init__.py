@@ -25,6 +25,7 @@ from ricordo.model.ids import (
     name_key,
     new_id,
 )
+from ricordo.model.keys import entry_version, is_of_part, name_seed, part_key, point_version
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
 from ricordo.model.recall import (
@@ -127,7 +128,12 @@ __all__ = [
     "check_text",
     "clean_text",
     "digest",
+    "entry_version",
+    "is_of_part",
     "name_key",
+    "name_seed",
     "new_id",
     "owner_key",
+    "part_key",
+    "point_version",
 ]

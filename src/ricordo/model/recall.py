@@ -133,7 +133,9 @@ class Hit:
 class Hits:
     """Hits, best first by either signal, and the range of each signal over all visible memories.
 
-    The range covers exactly what the asker may see, as does `length`, the mean number of words.
+    The range covers exactly what the asker may see, as does `length`, the mean number of words;
+    where a view outside found, it covers what it looked at. `missing` names what had no part in the
+    answer, because a view did not answer, with ``"late"`` or the name of the error.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -142,6 +144,7 @@ class Hits:
     cosine_high: float = 0.0
     bm25_high: float = 0.0
     length: float = 0.0
+    missing: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

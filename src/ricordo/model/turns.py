@@ -126,6 +126,8 @@ class Receipt:
         outside: places outside the ledger that could not be emptied, each with the way to do it.
         log_cleared: whether the write-ahead log was emptied as well; False while another process
             reads, then it is emptied by the next checkpoint.
+        pending: views outside that could not be cleared now: switched off, or not reached. The
+            erasure is applied to them before they are searched again.
     """
 
     subject: str
@@ -134,8 +136,9 @@ class Receipt:
     remaining: dict[str, int] = field(default_factory=dict[str, int])
     outside: dict[str, str] = field(default_factory=dict[str, str])
     log_cleared: bool = True
+    pending: tuple[str, ...] = ()
 
     @property
     def clean(self) -> bool:
         """True when the scan found nothing, and every place could be looked at."""
-        return not any(self.remaining.values()) and not self.outside
+        return not (any(self.remaining.values()) or self.outside or self.pending)

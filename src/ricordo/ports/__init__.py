@@ -10,6 +10,7 @@ transaction was not opened for.
 """
 
 from ricordo.ports.consolidating import PassReading, PassWriting, Tending
+from ricordo.ports.feeding import Feeding, GraphChanges, Mark, ViewBuild, ViewReading
 from ricordo.ports.history import Glance, HistoryCache, Outside
 from ricordo.ports.indexes import GraphIndex, VectorIndex, Walk
 from ricordo.ports.ledger import Finding, Ledger, Look, Unindexed, Upkeep, Work
@@ -27,6 +28,16 @@ from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
+from ricordo.ports.views import (
+    Edge,
+    EdgeSeen,
+    GraphView,
+    Node,
+    Place,
+    Point,
+    VectorView,
+    View,
+)
 from ricordo.ports.walking import Link, Walking
 
 __all__ = [
@@ -35,25 +46,34 @@ __all__ = [
     "Analyzer",
     "Candidate",
     "Count",
+    "Edge",
+    "EdgeSeen",
     "Embedder",
     "EventBus",
     "Extraction",
     "Extractor",
     "Fact",
+    "Feeding",
     "Finding",
     "Glance",
+    "GraphChanges",
     "GraphIndex",
+    "GraphView",
     "HistoryCache",
     "Instructions",
     "Ledger",
     "Level",
     "Link",
     "Look",
+    "Mark",
+    "Node",
     "Outbox",
     "Outside",
     "PartitionState",
     "PassReading",
     "PassWriting",
+    "Place",
+    "Point",
     "Queue",
     "Reading",
     "Rows",
@@ -65,6 +85,10 @@ __all__ = [
     "Unindexed",
     "Upkeep",
     "VectorIndex",
+    "VectorView",
+    "View",
+    "ViewBuild",
+    "ViewReading",
     "Walk",
     "Walking",
     "Work",

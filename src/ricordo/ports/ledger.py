@@ -11,6 +11,7 @@ from ricordo.model import (
     Space,
 )
 from ricordo.ports.consolidating import Tending
+from ricordo.ports.feeding import Feeding
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.transaction import Reading, Writing
 
@@ -78,7 +79,7 @@ class Upkeep(Protocol):
         ...
 
 
-class Ledger(Queue, Outbox, Upkeep, Tending, Protocol):
+class Ledger(Queue, Outbox, Upkeep, Tending, Feeding, Protocol):
     """The only source of truth: one transactional store for everything.
 
     1. Acknowledged is durable: what a call returned survives `kill -9`.

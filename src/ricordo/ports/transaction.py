@@ -21,11 +21,12 @@ from ricordo.model import (
     Space,
 )
 from ricordo.ports.consolidating import PassReading, PassWriting
+from ricordo.ports.feeding import ViewReading
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.walking import Walking
 
 
-class Reading(Walking, PassReading, Protocol):
+class Reading(Walking, PassReading, ViewReading, Protocol):
     """One consistent snapshot, restricted to the scopes that it was opened for.
 
     1. What another scope holds is not found, by id or otherwise.

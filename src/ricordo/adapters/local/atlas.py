@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ricordo.adapters.local.joining import Joined
 from ricordo.model import SELF, OrganizationScope, Scope, Step, UserScope, name_key
-from ricordo.ports import Link, Reading
+from ricordo.ports import Link, Walking
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Atlas:
         at: the instant at which relations must hold.
     """
 
-    def __init__(self, tx: Reading, *, scopes: Sequence[Scope], at: datetime) -> None:
+    def __init__(self, tx: Walking, *, scopes: Sequence[Scope], at: datetime) -> None:
         self.capped = False
         self._tx = tx
         self._scopes = tuple(dict.fromkeys(scopes))

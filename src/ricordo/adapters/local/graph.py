@@ -44,9 +44,7 @@ class LocalGraph:
 
         async def look(tx: Reading) -> Walk:
             atlas = Atlas(tx, scopes=scopes, at=at)
-            starts = await atlas.find(names)
-            edges = await _spread(atlas, starts, hops=hops, nodes=nodes, fan=fan)
-            return Walk(paths=await _paths(atlas, edges), capped=atlas.capped)
+            return await spreading(atlas, names, hops=hops, nodes=nodes, fan=fan)
 
         return await self._ledger.read(look, scopes=tuple(dict.fromkeys(scopes)))
 
@@ -58,14 +56,24 @@ class LocalGraph:
             return Walk()
 
         async def look(tx: Reading) -> Walk:
-            atlas = Atlas(tx, scopes=scopes, at=at)
-            starts = await atlas.find([start])
-            ends = await atlas.find([end]) if starts else []
-            found = await meet(atlas, starts, ends, hops=hops, fan=_FAN, limit=PATHS + 1)
-            capped = atlas.capped or len(found) > PATHS
-            return Walk(paths=tuple(found[:PATHS]), capped=capped)
+            return await meeting(Atlas(tx, scopes=scopes, at=at), start, end, hops=hops)
 
         return await self._ledger.read(look, scopes=tuple(dict.fromkeys(scopes)))
+
+
+async def spreading(atlas: Atlas, names: Sequence[str], *, hops: int, nodes: int, fan: int) -> Walk:
+    """A walk outwards from these names, wherever the atlas gets its graphs from."""
+    starts = await atlas.find(names)
+    edges = await _spread(atlas, starts, hops=hops, nodes=nodes, fan=fan)
+    return Walk(paths=await _paths(atlas, edges), capped=atlas.capped)
+
+
+async def meeting(atlas: Atlas, start: str, end: str, *, hops: int) -> Walk:
+    """The first shortest paths between two names, wherever the atlas gets its graphs from."""
+    starts = await atlas.find([start])
+    ends = await atlas.find([end]) if starts else []
+    found = await meet(atlas, starts, ends, hops=hops, fan=_FAN, limit=PATHS + 1)
+    return Walk(paths=tuple(found[:PATHS]), capped=atlas.capped or len(found) > PATHS)
 
 
 async def _spread(

@@ -57,19 +57,19 @@ class Search:
             date=self._date,
         )
         rankings = [
-            _best(view, near.numbers, near.cosines, limit),
-            _best(view, holding, scores[holding], limit),
+            best_rows(view, near.numbers, near.cosines, limit),
+            best_rows(view, holding, scores[holding], limit),
         ]
         if self._sought.weights != Weights():
             likely = fusion.candidates(limit=limit)
-            rankings.append(_best(view, likely, fusion.exact(likely).fused, limit))
-        order = _in_order(rankings)
+            rankings.append(best_rows(view, likely, fusion.exact(likely).fused, limit))
+        order = in_order(rankings)
         cosines = dict(zip(near.numbers.tolist(), near.cosines.tolist(), strict=True))
         if question is not None:
             rest = np.array([number for number in order if number not in cosines], np.intp)
             cosines |= zip(rest.tolist(), exact(view, question, rest).tolist(), strict=True)
         return Hits(
-            hits=_hits(view, context, order, cosines, scores, fusion),
+            hits=hits_of(view, context, order, cosines, scores, fusion),
             visible=view.visible,
             cosine_low=near.low,
             cosine_high=near.high,
@@ -78,7 +78,7 @@ class Search:
         )
 
 
-def _hits(
+def hits_of(
     view: View,
     context: Context,
     order: Sequence[int],
@@ -113,7 +113,7 @@ def _hits(
     )
 
 
-def _best(
+def best_rows(
     view: View, numbers: Numbers, scores: NDArray[np.float64], limit: int
 ) -> list[tuple[str, int]]:
     """Id and number of the `limit` rows of the highest scores, best first, ties by id."""
@@ -131,7 +131,7 @@ def _best(
     return [(memory_id, number) for _, memory_id, number in best] + chosen
 
 
-def _in_order(rankings: Sequence[Sequence[tuple[str, int]]]) -> list[int]:
+def in_order(rankings: Sequence[Sequence[tuple[str, int]]]) -> list[int]:
     """The numbers of all rankings: those of the first places, then of the second, and so on."""
     ranks: dict[int, tuple[int, int]] = {}
     for signal, ranked in enumerate(rankings):

@@ -18,12 +18,17 @@ class Shelves:
 
     One task at a time reads a partition, whoever asks; it goes on when the asker is cancelled, so
     that the next one finds it warm. What is on a shelf is never changed, only replaced.
+
+    Args:
+        bound: bytes that stay loaded, about.
+        plain: without vectors.
     """
 
-    def __init__(self, ledger: Ledger, *, space: Space, bound: int) -> None:
+    def __init__(self, ledger: Ledger, *, space: Space, bound: int, plain: bool = False) -> None:
         self._ledger = ledger
         self._space = space
         self._bound = bound
+        self._plain = plain
         self._kept: OrderedDict[Partition, Loaded] = OrderedDict()
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
 
@@ -118,14 +123,15 @@ class Shelves:
 
     async def _rows(self, partition: Partition, *, since: int | None) -> Rows:
         async def look(tx: Reading) -> Rows:
-            return await tx.rows(partition=partition, since=since)
+            rows = tx.plain_rows if self._plain else tx.rows
+            return await rows(partition=partition, since=since)
 
         return await self._ledger.read(look, scopes=(partition.scope,))
 
     async def _made(self, rows: Rows, kept: Loaded | None) -> Loaded:
         def make() -> Loaded:
             if kept is None or rows.complete:
-                return load(rows, dimension=self._space.dimension)
+                return load(rows, dimension=0 if self._plain else self._space.dimension)
             return kept.changed(rows)
 
         if len(rows.ids) + len(rows.removed) <= _AT_ONCE:

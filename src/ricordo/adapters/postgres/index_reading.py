@@ -8,6 +8,8 @@ from ricordo.columns.indexing import PACKED, PLACES, STATE, Packed, space_of
 from ricordo.model import Kind, Partition, Scope
 from ricordo.ports import PartitionState, Rows
 
+_PLAIN = PACKED.replace("vector", "''::bytea", 1)
+
 _CHUNK = 2_000
 """Rows fetched at once; all of a large partition would be held twice."""
 
@@ -32,6 +34,11 @@ class IndexReading(Session):
 
     async def rows(self, *, partition: Partition, since: int | None) -> Rows:
         """See `ricordo.ports.Reading`."""
+        return await self._packed_rows(partition, since, plain=False)
+
+    async def _packed_rows(self, partition: Partition, since: int | None, *, plain: bool) -> Rows:
+        """The rows; `plain` ones without their vectors."""
+        columns = _PLAIN if plain else PACKED
         number = self._number(partition.scope)
         state = await self._row(
             f"{STATE} where p.scope_id = %s and p.kind = %s and p.agent = %s",
@@ -42,16 +49,16 @@ class IndexReading(Session):
         if state is None:
             return Packed().rows(generation=0, space=None, complete=True, removed=())
         if since is None or not state[4] <= since <= state[3]:
-            return await self._all(state, number)
-        return await self._changed(state, number, since)
+            return await self._all(state, number, columns)
+        return await self._changed(state, number, since, columns)
 
-    async def _all(self, state: tuple[Any, ...], number: int) -> Rows:
+    async def _all(self, state: tuple[Any, ...], number: int, columns: str) -> Rows:
         packed = Packed()
         reached = state[0] * PLACES - 1
         end = (state[0] + 1) * PLACES
         while True:
             some = await self._large(
-                f"select {PACKED}, place from memory_index "
+                f"select {columns}, place from memory_index "
                 "where scope_id = %s and place > %s and place < %s and visible = 1 "
                 "and space_id is not distinct from %s order by place limit %s",
                 number,
@@ -67,9 +74,9 @@ class IndexReading(Session):
                 break
         return packed.rows(generation=state[3], space=space_of(state), complete=True, removed=())
 
-    async def _changed(self, state: tuple[Any, ...], number: int, since: int) -> Rows:
+    async def _changed(self, state: tuple[Any, ...], number: int, since: int, columns: str) -> Rows:
         changed = await self._large(
-            f"select {PACKED}, visible = 1 and space_id is not distinct from %s from memory_index "
+            f"select {columns}, visible = 1 and space_id is not distinct from %s from memory_index "
             "where scope_id = %s and partition_id = %s and generation > %s order by place",
             state[6],
             number,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 
-from ricordo.adapters.postgres import outbox, upkeep
+from ricordo.adapters.postgres import feeding, outbox, upkeep
 from ricordo.adapters.postgres.address import Address, address_of
 from ricordo.adapters.postgres.census import census
 from ricordo.adapters.postgres.checking import check
@@ -15,12 +15,12 @@ from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.adapters.postgres.transaction import Looking, PostgresReading, PostgresWriting
 from ricordo.adapters.postgres.upkeep import Restoring
 from ricordo.columns.jobs import backlog_from
-from ricordo.columns.scopes import scope_from, scope_key, subject_of
+from ricordo.columns.scopes import scope_from, scope_key, sealed, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
 from ricordo.events import Event
 from ricordo.model import Backlog, Batch, Census, DeadLetter, Indexed, Lease, Scope, Space, Turn
-from ricordo.ports import Finding, Look, Unindexed, Work
+from ricordo.ports import Finding, Look, Mark, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Session)
@@ -250,6 +250,52 @@ class PostgresLedger:
     async def latest(self) -> int:
         """See `ricordo.ports.Outbox`."""
         return await self._alone(outbox.latest)
+
+    async def builds(self) -> list[ViewBuild]:
+        """See `ricordo.ports.Feeding`."""
+        return await self._alone(feeding.builds)
+
+    async def enroll(self, view: str, *, sort: str, made_of: str) -> ViewBuild:
+        """See `ricordo.ports.Feeding`."""
+        return await self._alone(lambda on: feeding.enroll(on, view, sort=sort, made_of=made_of))
+
+    async def serve(self, build: ViewBuild) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._alone(lambda on: feeding.serve(on, build))
+
+    async def dismiss(self, build: ViewBuild) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._alone(lambda on: feeding.dismiss(on, build))
+
+    async def elect(self, build: ViewBuild, *, holder: str, at: datetime, seconds: float) -> bool:
+        """See `ricordo.ports.Feeding`."""
+        return await self._alone(
+            lambda on: feeding.elect(on, build, holder=holder, at=at, seconds=seconds)
+        )
+
+    async def resign(self, build: ViewBuild, *, holder: str) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._alone(lambda on: feeding.resign(on, build, holder=holder))
+
+    async def marks(self, build: ViewBuild, *, marks: Sequence[Mark]) -> Mapping[Mark, int]:
+        """See `ricordo.ports.Feeding`."""
+        return await self._alone(lambda on: feeding.marks_of(on, build, marks))
+
+    async def mark(self, build: ViewBuild, *, marks: Mapping[Mark, int]) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._alone(lambda on: feeding.mark(on, build, marks))
+
+    async def unmark(self, build: ViewBuild, *, scope: str) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._alone(lambda on: feeding.unmark(on, build, scope=scope))
+
+    async def holding(self, *, scope: str) -> list[ViewBuild]:
+        """See `ricordo.ports.Feeding`."""
+        return await self._alone(lambda on: feeding.holding(on, scope=scope))
+
+    async def seal(self, values: Sequence[str]) -> list[str]:
+        """See `ricordo.ports.Feeding`."""
+        return [sealed(value, self._secret) for value in values]
 
     async def check(self) -> list[Finding]:
         """See `ricordo.ports.Upkeep`."""

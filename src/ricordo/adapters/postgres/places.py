@@ -25,13 +25,25 @@ PLACES = (
     "refusals",
     "queue",
     "outbox",
+    "graph_changes",
     "audit",
     "partitions",
     "scopes",
 )
 """Tables in the order in which they can be cleared: what refers to others goes first."""
 
-SCOPELESS = frozenset({"meta", "spaces", "consumers", "erasures", "outbox_end", "alembic_version"})
+SCOPELESS = frozenset(
+    {
+        "meta",
+        "spaces",
+        "consumers",
+        "erasures",
+        "outbox_end",
+        "alembic_version",
+        "view_builds",
+        "view_marks",
+    }
+)
 """Tables that hold nothing of any scope, or only its keyed hash."""
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ricordo.adapters.postgres.census import Counting
-from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.adapters.postgres.memory_reading import MemoryReading
 from ricordo.adapters.postgres.memory_writing import MemoryWriting
 from ricordo.adapters.postgres.merging import Merging
@@ -12,6 +11,7 @@ from ricordo.adapters.postgres.passes import PassKeeping, PassRecords
 from ricordo.adapters.postgres.places import Clearing
 from ricordo.adapters.postgres.queue import QueueReading, QueueWriting
 from ricordo.adapters.postgres.tending import TendingTurns
+from ricordo.adapters.postgres.view_reading import ViewReading
 from ricordo.adapters.postgres.walking import WalkReading
 from ricordo.columns.codec import dumps
 from ricordo.columns.scopes import NOWHERE, subject_of
@@ -20,7 +20,7 @@ from ricordo.events import Event, UserMemoryErased
 from ricordo.model import Scope, UserScope, new_id
 
 
-class PostgresReading(MemoryReading, IndexReading, WalkReading, PassRecords):
+class PostgresReading(MemoryReading, ViewReading, WalkReading, PassRecords):
     """See `ricordo.ports.Reading`."""
 
 
@@ -29,7 +29,14 @@ class Looking(QueueReading, Clearing, Counting):
 
 
 class PostgresWriting(
-    MemoryWriting, Merging, WalkReading, PassKeeping, TendingTurns, QueueWriting, Clearing
+    MemoryWriting,
+    Merging,
+    ViewReading,
+    WalkReading,
+    PassKeeping,
+    TendingTurns,
+    QueueWriting,
+    Clearing,
 ):
     """See `ricordo.ports.Writing`."""
 

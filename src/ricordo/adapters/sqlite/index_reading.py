@@ -9,6 +9,8 @@ from ricordo.ports import PartitionState, Rows
 
 _CHUNK = 200
 
+_PLAIN = PACKED.replace("vector", "x''", 1)
+
 
 class IndexReading(Session):
     """Reads partitions and their indexed rows."""
@@ -28,6 +30,11 @@ class IndexReading(Session):
 
     async def rows(self, *, partition: Partition, since: int | None) -> Rows:
         """See `ricordo.ports.Reading`."""
+        return self._packed_rows(partition, since, plain=False)
+
+    def _packed_rows(self, partition: Partition, since: int | None, *, plain: bool) -> Rows:
+        """The rows; `plain` ones without their vectors."""
+        columns = _PLAIN if plain else PACKED
         state = self._row(
             f"{STATE} where p.scope_id = ? and p.kind = ? and p.agent = ?",
             self._number(partition.scope),
@@ -37,13 +44,13 @@ class IndexReading(Session):
         if state is None:
             return Packed().rows(generation=0, space=None, complete=True, removed=())
         if since is None or not state[4] <= since <= state[3]:
-            return self._all(state)
-        return self._changed(state, self._number(partition.scope), since)
+            return self._all(state, columns)
+        return self._changed(state, self._number(partition.scope), since, columns)
 
-    def _all(self, state: tuple[Any, ...]) -> Rows:
+    def _all(self, state: tuple[Any, ...], columns: str) -> Rows:
         first = state[0] * PLACES
         found = self._connection.execute(
-            f"select {PACKED} from memory_index "
+            f"select {columns} from memory_index "
             "where place >= ? and place < ? and visible = 1 and space_id is ?",
             (first, first + PLACES, state[6]),
         )
@@ -52,9 +59,9 @@ class IndexReading(Session):
             packed.add(some)
         return packed.rows(generation=state[3], space=space_of(state), complete=True, removed=())
 
-    def _changed(self, state: tuple[Any, ...], scope_number: int, since: int) -> Rows:
+    def _changed(self, state: tuple[Any, ...], scope_number: int, since: int, columns: str) -> Rows:
         changed = self._rows(
-            f"select {PACKED}, visible = 1 and space_id is ? from memory_index "
+            f"select {columns}, visible = 1 and space_id is ? from memory_index "
             "where scope_id = ? and partition_id = ? and generation > ? order by place",
             state[6],
             scope_number,

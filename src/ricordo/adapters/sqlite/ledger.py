@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ricordo.adapters.sqlite import outbox, queue, tending, upkeep
+from ricordo.adapters.sqlite import feeding, outbox, queue, tending, upkeep
 from ricordo.adapters.sqlite.census import census
 from ricordo.adapters.sqlite.checking import check
 from ricordo.adapters.sqlite.erasures import former_numbers
@@ -23,7 +23,7 @@ from ricordo.adapters.sqlite.sweeping import Sweeper
 from ricordo.adapters.sqlite.transaction import SqliteReading, SqliteWriting, run
 from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.writer import Writer
-from ricordo.columns.scopes import subject_of
+from ricordo.columns.scopes import sealed, subject_of
 from ricordo.errors import Invalid, RicordoError
 from ricordo.events import Event
 from ricordo.model import (
@@ -37,7 +37,7 @@ from ricordo.model import (
     Space,
     Turn,
 )
-from ricordo.ports import Finding, Look, Unindexed, Work
+from ricordo.ports import Finding, Look, Mark, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 
@@ -331,3 +331,59 @@ class SqliteLedger:
     async def scopes(self) -> list[Scope]:
         """See `ricordo.ports.Upkeep`."""
         return await self._readers.submit(upkeep.scopes)
+
+    async def builds(self) -> list[ViewBuild]:
+        """See `ricordo.ports.Feeding`."""
+        return await self._readers.submit(feeding.builds)
+
+    async def enroll(self, view: str, *, sort: str, made_of: str) -> ViewBuild:
+        """See `ricordo.ports.Feeding`."""
+        return await self._writer.submit(
+            lambda connection: feeding.enroll(connection, view, sort=sort, made_of=made_of)
+        )
+
+    async def serve(self, build: ViewBuild) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._writer.submit(lambda connection: feeding.serve(connection, build))
+
+    async def dismiss(self, build: ViewBuild) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._writer.submit(lambda connection: feeding.dismiss(connection, build))
+
+    async def elect(self, build: ViewBuild, *, holder: str, at: datetime, seconds: float) -> bool:
+        """See `ricordo.ports.Feeding`."""
+        return await self._writer.submit(
+            lambda connection: feeding.elect(
+                connection, build, holder=holder, at=at, seconds=seconds
+            )
+        )
+
+    async def resign(self, build: ViewBuild, *, holder: str) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._writer.submit(
+            lambda connection: feeding.resign(connection, build, holder=holder)
+        )
+
+    async def marks(self, build: ViewBuild, *, marks: Sequence[Mark]) -> Mapping[Mark, int]:
+        """See `ricordo.ports.Feeding`."""
+        return await self._readers.submit(
+            lambda connection: feeding.marks_of(connection, build, marks)
+        )
+
+    async def mark(self, build: ViewBuild, *, marks: Mapping[Mark, int]) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._writer.submit(lambda connection: feeding.mark(connection, build, marks))
+
+    async def unmark(self, build: ViewBuild, *, scope: str) -> None:
+        """See `ricordo.ports.Feeding`."""
+        await self._writer.submit(lambda connection: feeding.unmark(connection, build, scope=scope))
+
+    async def holding(self, *, scope: str) -> list[ViewBuild]:
+        """See `ricordo.ports.Feeding`."""
+        return await self._readers.submit(
+            lambda connection: feeding.holding(connection, scope=scope)
+        )
+
+    async def seal(self, values: Sequence[str]) -> list[str]:
+        """See `ricordo.ports.Feeding`."""
+        return [sealed(value, self._secret) for value in values]

@@ -26,13 +26,14 @@ PLACES = (
     "refusals",
     "queue",
     "outbox",
+    "graph_changes",
     "audit",
     "partitions",
     "scopes",
 )
 """Tables in the order in which they can be cleared: what refers to others goes first."""
 
-SCOPELESS = frozenset({"meta", "spaces", "consumers", "erasures"})
+SCOPELESS = frozenset({"meta", "spaces", "consumers", "erasures", "view_builds", "view_marks"})
 """Tables that hold nothing of any scope, or only its keyed hash."""
 
 

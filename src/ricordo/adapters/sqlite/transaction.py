@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from ricordo.adapters.sqlite import outbox, queue
 from ricordo.adapters.sqlite.erasures import remember_erasure
-from ricordo.adapters.sqlite.index_reading import IndexReading
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
 from ricordo.adapters.sqlite.memory_writing import MemoryWriting
 from ricordo.adapters.sqlite.merging import Merging
 from ricordo.adapters.sqlite.passes import PassKeeping, PassRecords
 from ricordo.adapters.sqlite.places import clear
 from ricordo.adapters.sqlite.session import Session
+from ricordo.adapters.sqlite.view_reading import ViewReading
 from ricordo.adapters.sqlite.walking import WalkReading
 from ricordo.columns.codec import dumps
 from ricordo.columns.scopes import NOWHERE, subject_of
@@ -25,13 +25,13 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Session)
 
 
-class SqliteReading(MemoryReading, IndexReading, WalkReading, PassRecords):
+class SqliteReading(MemoryReading, ViewReading, WalkReading, PassRecords):
     """See `ricordo.ports.Reading`."""
 
     still = True
 
 
-class SqliteWriting(MemoryWriting, Merging, WalkReading, PassKeeping):
+class SqliteWriting(MemoryWriting, Merging, ViewReading, WalkReading, PassKeeping):
     """See `ricordo.ports.Writing`."""
 
     async def emit(self, event: Event) -> None:

@@ -16,6 +16,7 @@ from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
 from ricordo.hosts.cli.naming import ENTITIES
+from ricordo.hosts.cli.outside import rebuild, verify
 from ricordo.hosts.cli.parked import DEADLETTERS
 from ricordo.hosts.cli.reviewing import REVIEW
 from ricordo.hosts.cli.saying import document, remember
@@ -33,7 +34,17 @@ COMMANDS = {
     "Begin": (init, demo, chat),
     "Remember and recall": (remember, document, recall, explore),
     "Look and correct": (list_memories, show, edit, forget, erase),
-    "Operate": (worker, consolidate, reindex, import_, export, stats, doctor),
+    "Operate": (
+        worker,
+        consolidate,
+        reindex,
+        verify,
+        rebuild,
+        import_,
+        export,
+        stats,
+        doctor,
+    ),
 }
 GROUPS = {
     "entities": ("Give an entity another name; make two of them one, and take it back.", ENTITIES),

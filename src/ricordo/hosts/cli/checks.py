@@ -54,6 +54,7 @@ async def examine(here: Here, loaded: "Loaded") -> list[Check]:
             checks.append(Check(name="file", detail=f"{shown_address(settings.database)} opens"))
             checks += await _file(memory)
             checks += await _embedding(memory)
+            checks += await _views(memory)
     except RicordoError as error:
         checks.append(Check(name="file", problem=f"{type(error).__name__}: {error}"))
     if settings.model is None:
@@ -106,6 +107,19 @@ async def _embedding(memory: "Ricordo") -> list[Check]:
         fault = f"{behind} memories are indexed by another model; run `ricordo reindex`"
         return [works, Check(name="index", problem=fault)]
     return [works, Check(name="index", detail="every memory is indexed by this model")]
+
+
+async def _views(memory: "Ricordo") -> list[Check]:
+    """Each view outside: that it answers, and how far behind it is."""
+    checks: list[Check] = []
+    for view in await memory.services.views.standing():
+        if view.configured:
+            detail = f"{view.engine}, {view.behind} events behind"
+            checks.append(Check(name=f"view {view.name}", detail=detail, problem=view.fault))
+        else:
+            detail = "switched off; it catches up when it is set again"
+            checks.append(Check(name=f"view {view.name}", detail=detail))
+    return checks
 
 
 async def _endpoint(name: str, url: str, *, key: "SecretStr | None") -> Check:

@@ -191,6 +191,9 @@ async def erase(here: Here, yes: Yes = False) -> int | None:
     for place, reason in sorted(receipt.outside.items()):
         here.screen.line(f"NOT EMPTIED: {place}: {reason}", style="bold")
     found = "SOMETHING REMAINS" if any(receipt.remaining.values()) else "nothing remains"
-    what = "the places that answered" if receipt.outside else "every place"
+    what = "the places that answered" if receipt.outside or receipt.pending else "every place"
     here.screen.line(f"Scan of {what}: {found}; write-ahead log {log}.")
+    if receipt.pending:
+        views = ", ".join(receipt.pending)
+        here.screen.line(f"Not reached: {views}; cleared there before the next search.")
     return None if receipt.clean else FAILED

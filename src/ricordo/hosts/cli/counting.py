@@ -1,9 +1,10 @@
 """Shows how a file is doing: as tables for a person, as one record for a script."""
 
 from ricordo.hosts.cli.here import Here
-from ricordo.hosts.cli.views import counts_view
+from ricordo.hosts.cli.views import counts_view, standing_view
 from ricordo.memory.portable import Record, scope_record, time_record
 from ricordo.memory.stats import Probe, Stats
+from ricordo.memory.viewing.views import Standing
 from ricordo.model import Backlog, Scope
 
 _SHARES = {"p50": 0.5, "p95": 0.95, "max": 1.0}
@@ -31,6 +32,7 @@ def stats_view(found: Stats, probe: Probe | None, *, scope: Scope | None) -> Rec
             "free": storage.free,
             "index": found.index_bytes,
         }
+        view["views"] = [standing_view(one) for one in found.views]
     if probe is not None:
         view["probe"] = {
             "recalls": probe.recalls,
@@ -50,6 +52,12 @@ def _backlog(backlog: Backlog) -> Record:
         "oldest_leased": time_record(backlog.oldest_leased),
         "oldest_parked": time_record(backlog.oldest_parked),
     }
+
+
+def _standing(view: Standing) -> tuple[str, str, str, str]:
+    behind = "?" if view.behind is None else str(view.behind)
+    state = (view.fault or "feeding") if view.configured else "switched off"
+    return view.name, view.engine or "?", behind, state
 
 
 def _quantiles(probe: Probe, stage: str) -> dict[str, float]:
@@ -76,6 +84,9 @@ def show_stats(here: Here, found: Stats, probe: Probe | None, *, scope: Scope | 
             ("bytes of the index here", found.index_bytes),
         ]
     screen.table(("what", "count"), [(name, str(count)) for name, count in rows if count])
+    if found.views:
+        columns = ("view", "engine", "behind", "state")
+        screen.table(columns, [_standing(view) for view in found.views])
     if probe is not None:
         screen.line(
             f"{probe.recalls} recalls among {probe.visible} memories, {probe.degraded} incomplete",

@@ -19,6 +19,7 @@ from ricordo.model import Memory, Page, Receipt, Recollection, Relation, Revisio
 if TYPE_CHECKING:
     from ricordo.memory.records import Impact
     from ricordo.memory.storing import Stored
+    from ricordo.memory.viewing.views import Standing
     from ricordo.ports import Walk
 
 
@@ -86,6 +87,20 @@ def receipt_view(receipt: Receipt) -> Record:
         "remaining": counts_view(receipt.remaining),
         "outside": dict(sorted(receipt.outside.items())),
         "log_cleared": receipt.log_cleared,
+        "pending": list(receipt.pending),
+    }
+
+
+def standing_view(view: "Standing") -> Record:
+    """How a view outside is doing."""
+    return {
+        "view": view.name,
+        "sort": view.sort,
+        "build": view.build,
+        "engine": view.engine or None,
+        "behind": view.behind,
+        "fault": view.fault,
+        "configured": view.configured,
     }
 
 

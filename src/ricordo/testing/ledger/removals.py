@@ -39,6 +39,7 @@ from ricordo.testing.sealed import Sealed
 
 async def fill(ledger: Ledger, scope: Scope, *, text: str = "A secret of the scope") -> None:
     """Put something of a scope into every place that there is."""
+    await ledger.enroll("graph", sort="graph", made_of="")
     kept, other = memory(text, scope=scope), memory(f"{text} too", scope=scope)
     a, b, c = (entity(f"{text} {name}", scope=scope, aliases=(name,)) for name in "abc")
     await store(ledger, kept, other)

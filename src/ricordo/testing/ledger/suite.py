@@ -3,6 +3,7 @@
 import pytest
 
 from ricordo.ports import Ledger
+from ricordo.testing.ledger.feeding import FeedingTests
 from ricordo.testing.ledger.graphs import GraphTests, MergeTests
 from ricordo.testing.ledger.index import IndexTests
 from ricordo.testing.ledger.making import HandClock
@@ -30,6 +31,7 @@ class LedgerSuite(
     RequestTests,
     TransactionTests,
     OutboxTests,
+    FeedingTests,
 ):
     """Every promise of `ricordo.ports.Ledger`, on the store that `another` opens."""
 

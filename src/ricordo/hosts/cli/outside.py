@@ -1,0 +1,113 @@
+"""`verify` and `rebuild`: the views outside the file."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ricordo.errors import NotFound
+from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.exits import DONE, FAILED
+from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.options import FILE
+from ricordo.hosts.cli.progress import progress
+
+if TYPE_CHECKING:
+    from ricordo.memory.portable import Record
+    from ricordo.memory.viewing.verifying import Difference
+
+
+@command(takes=FILE, example="ricordo verify --repair")
+async def verify(
+    here: Here,
+    view: Annotated[
+        str | None, typer.Argument(metavar="VIEW", help="Only this view.", show_default=False)
+    ] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what differs.")] = False,
+) -> int:
+    """Compare the views outside with the file: what is missing there, extra, or stale.
+
+    What was announced and not fed yet is fed first. The exit code is 1 when something differs and
+    was not mended.
+    """
+    from ricordo.memory.viewing.verifying import verify as verifying
+
+    here.as_operator()
+    found: list[Difference] = []
+    async with here.memory() as memory:
+        views = memory.services.views
+        asked = list(views) if view is None else [views.named(view)]
+        if not asked:
+            raise NotFound("no view is configured; set vector_view or graph_view_url")
+        total = len(await memory.ledger.scopes()) * len(asked)
+        with progress("comparing", total=total) as advance:
+            for one in asked:
+                async for difference in verifying(memory.ledger, one, repair=repair):
+                    advance(1)
+                    if difference is not None:
+                        found.append(difference)
+    sound = all(difference.mended for difference in found)
+    if here.screen.json_lines:
+        here.screen.data({"sound": sound, "differences": [_difference(one) for one in found]})
+    else:
+        _say(here, [one.name for one in asked], found)
+    return DONE if sound else FAILED
+
+
+@command(takes=FILE, example="ricordo rebuild vectors")
+async def rebuild(
+    here: Here,
+    view: Annotated[
+        str, typer.Argument(metavar="VIEW", help="`vectors` or `graph`.", show_default=False)
+    ],
+) -> int:
+    """Build a view anew while the old build serves, then switch.
+
+    Can be interrupted; the next run goes on where it stopped.
+    """
+    from ricordo.memory.viewing.rebuilding import rebuild as rebuilding
+
+    here.as_operator()
+    async with here.memory() as memory:
+        outside = memory.services.views.named(view)
+        scopes = 0
+        with progress("rebuilding", total=len(await memory.ledger.scopes())) as advance:
+            async for done, total in rebuilding(memory.ledger, outside):
+                advance(done - scopes)
+                scopes = total if done == total else done
+    here.screen.result(
+        {"view": view, "scopes": scopes}, text=f"View {view} is built anew: {scopes} scopes"
+    )
+    return DONE
+
+
+def _say(here: Here, views: list[str], found: "list[Difference]") -> None:
+    if not found:
+        here.screen.line(f"{', '.join(views)}: the same as the file.")
+        return
+    here.screen.table(
+        ("view", "scope", "missing", "extra", "stale", "mended"),
+        [
+            (
+                one.view,
+                "(unknown)" if one.scope is None else str(one.scope),
+                str(one.missing),
+                str(one.extra),
+                str(one.stale),
+                "yes" if one.mended else "no",
+            )
+            for one in found
+        ],
+    )
+
+
+def _difference(one: "Difference") -> "Record":
+    from ricordo.memory.portable import scope_record
+
+    return {
+        "view": one.view,
+        "scope": None if one.scope is None else scope_record(one.scope),
+        "missing": one.missing,
+        "extra": one.extra,
+        "stale": one.stale,
+        "mended": one.mended,
+    }

@@ -1,0 +1,1 @@
+"""Views outside the ledger: kept equal to it, checked against it, built anew beside it."""
