@@ -101,9 +101,9 @@ async def test_a_slow_embedder_costs_the_deadline_and_is_named(tmp_path: Path) -
         await falcon(memory)
         started = time.perf_counter()
         found = await memory.recall(
-            "What about Project Falcon?", principal=READER, agent="coder", deadline=0.3
+            "What about Project Falcon?", principal=READER, agent="coder", deadline=1.5
         )
-        assert time.perf_counter() - started < 2, "bounded, whatever this machine is doing"
+        assert time.perf_counter() - started < 4, "bounded, whatever this machine is doing"
         assert found.degraded == ("meaning",)
         texts = {item.memory.text for item in found.items}
         assert "Works on Project Falcon" in texts, "words and relations still answer"

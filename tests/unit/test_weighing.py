@@ -78,7 +78,7 @@ def test_what_is_only_supposed_is_no_fact(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "Merk sie dir bitte.",
+        "Erinnere mich bitte morgen daran.",
         "Write me a function that parses CSV.",
         "Could you please write a haiku about rain.",
         "Schreib mir eine Funktion für Primzahlen.",
@@ -88,6 +88,20 @@ def test_what_is_only_supposed_is_no_fact(message: str) -> None:
 )
 def test_a_task_is_no_fact(message: str) -> None:
     assert _doubt(message) == "it is a task for this one time"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Remember that Project Falcon uses microservices.",
+        "Please note: the standup is at half past nine.",
+        "Merk dir bitte, dass das Büro montags zu ist.",
+        "Retiens que le bureau ferme le lundi.",
+        "Ricorda che l'ufficio chiude il lunedì.",
+    ],
+)
+def test_a_wish_to_remember_something_is_one(message: str) -> None:
+    assert _doubt(message) is None
 
 
 def test_a_task_is_no_preference_unless_it_is_to_last() -> None:
