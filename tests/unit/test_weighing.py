@@ -6,7 +6,7 @@ import pytest
 
 from ricordo.memory.grounding import find_quote
 from ricordo.memory.settling import Grounded, settled
-from ricordo.memory.weighing import doubt, request
+from ricordo.memory.weighing import doubt, foreign_name, request
 from ricordo.model import Kind, Said, Speaker, Turn
 from ricordo.ports import Candidate, StatedRelation
 
@@ -105,7 +105,7 @@ def test_a_wish_to_remember_something_is_one(message: str) -> None:
 
 
 def test_a_task_is_no_preference_unless_it_is_to_last() -> None:
-    once = "Can you summarise this mail for me?"
+    once = "Summarise this mail for me."
     assert _doubt(once, kind=Kind.PREFERENCE) == "it is a task for this one time"
     assert _doubt("Always summarise mails in two lines.", kind=Kind.PREFERENCE) is None
     assert _doubt("Fass Mails immer in zwei Zeilen zusammen.", kind=Kind.PREFERENCE) is None
@@ -178,6 +178,31 @@ def test_a_request_how_to_answer_is_told_from_a_statement(
     located = find_quote(quote or message, [Said(speaker=Speaker.USER, text=message)])
     assert located is not None
     assert request(located) is asked
+
+
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        ("Tu aimes les films de Jacques Tati ?", True),
+        ("Do you like short poems?", True),
+        ("Wenn ich in Norwegen leben würde, bräuchte ich dann ein Boot?", True),
+        ("Könntest du mir künftig zuerst das Ergebnis nennen?", False),
+        ("Tu peux me vouvoyer ?", False),
+        ("Could you please keep it short?", False),
+        ("If you write code, could you keep it short?", False),
+    ],
+)
+def test_a_question_is_a_preference_only_where_it_asks_how_to_answer(
+    message: str, refused: bool
+) -> None:
+    assert bool(_doubt(message, kind=Kind.PREFERENCE)) is refused
+
+
+def test_a_name_from_the_examples_must_have_been_said() -> None:
+    shown = "1. Lives in Bern\nU1> I moved to Basel."
+    assert foreign_name("Lives in Bern", shown=shown, heard=["My team mate is ill."])
+    assert not foreign_name("Lives in Bern", shown=shown, heard=["Since May I live in Bern."])
+    assert not foreign_name("Lives in Rome", shown=shown, heard=["Ich wohne in Rom."])
 
 
 def _item(text: str, quote: str, *relations: str, kind: str = "fact") -> Grounded:

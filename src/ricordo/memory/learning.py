@@ -34,7 +34,15 @@ from ricordo.model import (
     UserScope,
     clean_text,
 )
-from ricordo.ports import Candidate, Count, Extraction, Extractor, Reading, Writing
+from ricordo.ports import (
+    Candidate,
+    Count,
+    Extraction,
+    Extractor,
+    Instructions,
+    Reading,
+    Writing,
+)
 
 Sifted = tuple[Memory, tuple[RelationClaim, ...]]
 """A memory that passed the checks, with its claims."""
@@ -98,7 +106,7 @@ class Learner:
             batch=batch,
             turns=turns,
             existing=existing,
-            shown=(*prompting.example_texts(instructions), *(one.text for one in existing)),
+            instructions=instructions,
         )
         memories, refusals = sifter.sift(answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
@@ -242,13 +250,16 @@ class _Sifter:
         batch: Batch,
         turns: Sequence[Turn],
         existing: Sequence[Memory],
-        shown: Sequence[str],
+        instructions: Instructions,
     ) -> None:
         self._services = services
         self._scope = batch.scope
         self._turns = turns
         self._existing = existing
-        self._shown = shown
+        known = tuple(one.text for one in existing)
+        self._shown = (*prompting.example_texts(instructions), *known)
+        self._examples = "\n".join(part for pair in instructions.examples for part in pair)
+        self._heard = (*(said.text for turn in turns for said in turn.said), *known)
         self._now = services.clock()
         self._memories: list[Sifted] = []
         self._refusals: list[Refusal] = []
@@ -294,6 +305,8 @@ class _Sifter:
                 # What a model made of such words is a guess; the words themselves are not.
                 text, verbatim = " ".join(quote.span.split()), True
         doubt = weighing.doubt(kind, text, quote, shown=self._shown)
+        if doubt is None and weighing.foreign_name(text, shown=self._examples, heard=self._heard):
+            doubt = "it names what only the prompt's examples name"
         if doubt is not None:
             self._refuse(doubt, text, origin)
             return None

@@ -12,6 +12,7 @@ from ricordo.ports import Candidate
 
 _WORD = re.compile(r"\w+")
 _STEM = 5
+_SHORT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,17 @@ def _repeats(one: Grounded, other: Grounded) -> bool:
         return False
     inside = one.quote.start >= other.quote.start and one.quote.end <= other.quote.end
     around = one.quote.start <= other.quote.start and one.quote.end >= other.quote.end
-    return (inside or around) and (one.verbatim or _stems(one) <= _stems(other))
+    if not (inside or around):
+        return False
+    words, others = _stems(one), _stems(other)
+    longer = len(other.candidate.text) >= len(one.candidate.text)
+    return one.verbatim or words < others or (words == others and longer)
 
 
 def _stems(item: Grounded) -> set[str]:
-    return {word[:_STEM] for word in _WORD.findall(unaccented(item.candidate.text))}
+    """The telling words: "Is a DS220" and "Has a DS220" say the same of one quote."""
+    words = _WORD.findall(unaccented(item.candidate.text))
+    return {word[:_STEM] for word in words if len(word) > _SHORT or word.isdigit()}
 
 
 def _joined(kept: Grounded, repeat: Grounded) -> Grounded:

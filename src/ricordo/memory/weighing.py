@@ -56,10 +56,12 @@ def doubt(kind: Kind, text: str, quote: Located, *, shown: Iterable[str] = ()) -
         return "it repeats what the model was shown, and its quote says something else"
     if kind is Kind.PREFERENCE and _states_no_wish(quote):
         return "its quote states something, and no wish"
+    if kind is Kind.PREFERENCE and _asks(quote) and not _asks_for_manner(quote):
+        return "it is a question"
     if kind is Kind.FACT and _denied(text, quote.span):
         return "its quote says that this is not so, or over"
     first = sentences[0] if sentences else ""
-    if kind is Kind.FACT and _is_supposed(first):
+    if _is_supposed(first) and not lists.manner.search(_plain(quote.span)):
         return "it is only supposed"
     if kind is Kind.FACT and _asks(quote) and not lists.own.search(_plain(quote.span)):
         return "it is a question"
@@ -70,6 +72,13 @@ def doubt(kind: Kind, text: str, quote: Located, *, shown: Iterable[str] = ()) -
     if once or (kind is Kind.FACT and any(map(lists.tasks.match, begins))):
         return "it is a task for this one time"
     return None
+
+
+def _asks_for_manner(quote: Located) -> bool:
+    """Whether a question is a polite request how to answer: "Could you keep it short?"."""
+    lists, span = _lists(), _plain(quote.span)
+    ways = (lists.manner, lists.lasting, lists.polite, lists.own)
+    return any(each.search(span) for each in ways)
 
 
 def _of_the_user(quote: Located) -> bool:
@@ -88,6 +97,19 @@ def _is_supposed(sentence: str) -> bool:
     lists = _lists()
     asked = lists.supposed_asking.match(sentence) and sentence.endswith(_ASKS)
     return bool(asked or lists.supposed.match(sentence))
+
+
+def foreign_name(text: str, *, shown: str, heard: Iterable[str]) -> bool:
+    """Whether the text names something that stands in the prompt's examples and nowhere else.
+
+    Args:
+        shown: the examples, as the model saw them.
+        heard: all that was said, and what is known.
+    """
+    names = {word for word in _WORD.findall(text)[1:] if word[0].isupper()}
+    lent = names & set(_WORD.findall(shown))
+    said = {word for each in heard for word in _WORD.findall(_plain(each))}
+    return any(_plain(word) not in said for word in lent)
 
 
 def request(quote: Located) -> bool:

@@ -20,6 +20,7 @@ LONGEST_ANSWER = 1_000_000
 
 _SURE = {"high": 0.9, "medium": 0.6, "low": 0.3}
 _MAX_RELATIONS = 16
+_ASKED_RELATIONS = 4
 _MAX_REPLACES = 32
 _MAX_TRIES = 64
 
@@ -105,7 +106,10 @@ def schema(instructions: Instructions) -> dict[str, Any]:
         asked["properties"]["items"]["maxItems"] = instructions.most
     relation = asked["$defs"]["Relation"]["properties"]
     item = asked["$defs"]["Item"]
+    # A model that begins to repeat itself must come to an end inside an item as well.
+    item["properties"]["relations"]["maxItems"] = _ASKED_RELATIONS
     if instructions.known:
+        item["properties"]["replaces"]["maxItems"] = instructions.known
         item["properties"]["replaces"]["items"]["enum"] = list(range(1, instructions.known + 1))
     else:
         # Nothing to replace: a model that is asked all the same makes numbers up.
