@@ -24,6 +24,7 @@ NEO4J = "5.26.0"
 CHOSEN = bool(os.environ.get("RICORDO_TEST_NEO4J"))
 PASSWORD = "not-a-secret"
 _PATIENCE = 180
+_ROOT = Path(__file__).parents[2]
 
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -141,8 +142,15 @@ def _folder() -> Iterator[str]:
 @contextmanager
 def _started(command: list[str], *, log: Path, port: int) -> Iterator["subprocess.Popen[str]"]:
     with log.open("w") as told:
+        # In a folder of its own, for a server may write where it stands.
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=told, stderr=told, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=told,
+            stderr=told,
+            text=True,
+            cwd=log.parent,
+            env={**os.environ, "PYTHONPATH": str(_ROOT)},
         )
         try:
             _wait(process, port, log)
