@@ -3,7 +3,6 @@
 It ends when its standard input does, so it cannot outlive the tests.
 """
 
-import os
 import sys
 
 PASSWORD = "playwithdata"
@@ -14,7 +13,6 @@ def main() -> None:
     import arcadedb_embedded
 
     folder, bolt, http = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    os.chdir(folder)  # it keeps a log where it stands
     server = arcadedb_embedded.create_server(
         folder,
         root_password=PASSWORD,
