@@ -81,5 +81,5 @@ async def test_a_wish_that_the_model_echoes_or_misfiles_is_kept_in_the_users_wor
         item("Speaks Frisian", "Always answer in French"),
     )
     _, kept, refused = await _learned(tmp_path, *items, said=said, clock=clock)
-    assert kept == ["derivations annoy me", "Always answer in French"]
+    assert set(kept) == {"derivations annoy me", "Always answer in French"}
     assert refused == []

@@ -175,6 +175,7 @@ def test_what_the_quote_denies_is_no_fact(message: str, text: str, refused: bool
         ("Je travaille toujours à Sion.", "", False),
         ("Please use my name, Alice.", "", False),
         ("Please book a table.", "", False),
+        ("Merk dir bitte, dass das Büro montags zu ist.", "", False),
     ],
 )
 def test_a_request_how_to_answer_is_told_from_a_statement(

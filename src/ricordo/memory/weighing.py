@@ -136,7 +136,8 @@ def request(quote: Located) -> bool:
     lists, span = _lists(), _plain(quote.span)
     if _of_the_user(quote) or _asks(quote):
         return False
-    if lists.addressed.search(span) and lists.wishes.search(span):
+    wishful = lists.addressed.search(span) and lists.wishes.search(lists.polite.sub("", span))
+    if wishful and not lists.tasks.match(span):
         return True
     first = next((_plain(each) for each in _around(quote)), "")
     polite = lists.polite.search(first) and lists.manner.search(span)
