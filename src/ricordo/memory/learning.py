@@ -11,7 +11,7 @@ from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_
 from ricordo.memory.services import Services
 from ricordo.memory.settling import Grounded, settled
 from ricordo.memory.storing import Draft, relate, store
-from ricordo.memory.voices import own_voice
+from ricordo.memory.voices import own_voice, unbroken
 from ricordo.memory.weighing import alike
 from ricordo.model import (
     MAX_TEXT,
@@ -358,7 +358,7 @@ class _Sifter:
         for turn in turns:
             located = find_quote(candidate.quote, turn.said)
             if located is not None:
-                return turn, located
+                return turn, unbroken(located)
         return None
 
     def _replaced(self, candidate: Candidate, memory: Memory) -> tuple[str, ...]:
