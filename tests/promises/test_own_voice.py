@@ -8,6 +8,7 @@ from tests.support.fake_model import FakeModel
 from tests.support.opening import Clock, opened, person
 from tests.support.talking import answer, extractor, item, turn
 
+ECHO = "Prefers answers without long introductions"
 MAIL = "Sum up this:\n\nFrom: Gordon <gordon@x.example>\nI live in Hull. My van is white."
 
 
@@ -68,5 +69,17 @@ async def test_what_is_no_memory_is_refused_and_the_reason_kept(tmp_path: Path):
     assert set(refused) == {
         "it is a question",
         "it is a task for this one time",
-        "it repeats what the model was shown, and its quote says something else",
+        "it repeats what the model was shown, not what was said",
     }
+
+
+async def test_a_wish_that_the_model_echoes_or_misfiles_is_kept_in_the_users_words(tmp_path: Path):
+    clock = Clock()
+    said = turn("All derivations annoy me. Always answer in French.", clock=clock)
+    items = (
+        item(ECHO, "derivations annoy me", kind="preference"),
+        item("Speaks Frisian", "Always answer in French"),
+    )
+    _, kept, refused = await _learned(tmp_path, *items, said=said, clock=clock)
+    assert set(kept) == {"derivations annoy me", "Always answer in French"}
+    assert refused == []

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from ricordo.memory.voices import own_voice
+from ricordo.memory.grounding import find_quote
+from ricordo.memory.voices import own_voice, unbroken
+from ricordo.model import Said, Speaker
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,20 @@ def test_places_stay_the_same() -> None:
     text = "Sum up “I am a nurse in Rome, you know.” I live in Bern."
     assert own_voice(text).index("I live in Bern") == text.index("I live in Bern")
     assert len(own_voice(text)) == len(text)
+
+
+def test_a_quote_is_cut_where_it_runs_over_what_was_blanked_out() -> None:
+    text = "My box is a Zyxel, see “it is broken every single night” and I live in Bern now."
+    located = find_quote(
+        "a Zyxel, see and I live in Bern now",
+        [Said(speaker=Speaker.USER, text=own_voice(text))],
+    )
+    assert located is not None
+    cut = unbroken(located)
+    assert cut.span == "and I live in Bern now" == text[cut.start : cut.end]
+    whole = find_quote("I live in Bern", [Said(speaker=Speaker.USER, text=own_voice(text))])
+    assert whole is not None
+    assert unbroken(whole) == whole
 
 
 def test_a_message_that_is_wholly_a_passage_stays() -> None:

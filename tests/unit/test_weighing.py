@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ricordo.memory.grounding import find_quote
+from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.settling import Grounded, settled
-from ricordo.memory.weighing import doubt, foreign_name, request
+from ricordo.memory.weighing import doubt, echo, foreign_name, request
 from ricordo.model import Kind, Said, Speaker, Turn
 from ricordo.ports import Candidate, StatedRelation
 
@@ -22,10 +22,14 @@ TURN = Turn(
 )
 
 
-def _doubt(message: str, quote: str = "", *, text: str = "x", kind: Kind = Kind.FACT, shown=()):
+def _quote(message: str, quote: str = "") -> Located:
     located = find_quote(quote or message, [Said(speaker=Speaker.USER, text=message)])
     assert located is not None
-    return doubt(kind, text, located, shown=shown)
+    return located
+
+
+def _doubt(message: str, quote: str = "", *, text: str = "x", kind: Kind = Kind.FACT):
+    return doubt(kind, text, _quote(message, quote))
 
 
 @pytest.mark.parametrize(
@@ -115,10 +119,9 @@ def test_a_task_is_no_preference_unless_it_is_to_last() -> None:
 
 def test_an_echo_of_what_the_model_was_shown_needs_the_users_words() -> None:
     shown = ("Lives in Basel", "Plays the cello")
-    echo = _doubt("We moved to Bristol.", text="Plays the cello", shown=shown)
-    assert echo is not None
-    assert _doubt("Now I live in Basel.", text="Lives in Basel", shown=shown) is None
-    assert _doubt("I still play my cello.", text="Plays the cello", shown=shown) is None
+    assert echo("Plays the cello", _quote("We moved to Bristol."), shown=shown)
+    assert not echo("Lives in Basel", _quote("Now I live in Basel."), shown=shown)
+    assert not echo("Plays the cello", _quote("I still play my cello."), shown=shown)
 
 
 @pytest.mark.parametrize(
@@ -165,19 +168,20 @@ def test_what_the_quote_denies_is_no_fact(message: str, text: str, refused: bool
         ("Bitte duze mich und schreib ohne Anrede.", "schreib ohne Anrede", True),
         ("Usa elenchi numerati, per favore.", "Usa elenchi numerati", True),
         ("Please answer in French.", "", True),
+        ("I like it when you ask me before you rewrite code.", "", True),
+        ("I want you to know that I moved to Basel.", "", False),
         ("Please note that I moved to Basel.", "", False),
         ("I work in Basel, as always.", "", False),
         ("Je travaille toujours à Sion.", "", False),
         ("Please use my name, Alice.", "", False),
         ("Please book a table.", "", False),
+        ("Merk dir bitte, dass das Büro montags zu ist.", "", False),
     ],
 )
 def test_a_request_how_to_answer_is_told_from_a_statement(
     message: str, quote: str, asked: bool
 ) -> None:
-    located = find_quote(quote or message, [Said(speaker=Speaker.USER, text=message)])
-    assert located is not None
-    assert request(located) is asked
+    assert request(_quote(message, quote)) is asked
 
 
 @pytest.mark.parametrize(

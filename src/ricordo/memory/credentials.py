@@ -6,6 +6,8 @@ Every pattern is bounded, so that a long text takes time in proportion to its le
 import re
 from collections.abc import Iterator
 
+from ricordo.memory.voices import BLANK
+
 _ALNUM = r"(?<![A-Za-z0-9])"
 
 _FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -95,7 +97,7 @@ def without_secrets(text: str) -> str:
     for name, start, end in _found(text):
         whole = (_KEY if name == "secret:private-key" else _REST).search(text, end)
         until = start + len(text[start : whole.end() if whole else end].rstrip(_TAIL))
-        characters[start:until] = _SEEN.sub(" ", text[start:until])
+        characters[start:until] = _SEEN.sub(BLANK, text[start:until])
     return "".join(characters)
 
 

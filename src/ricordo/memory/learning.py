@@ -11,7 +11,7 @@ from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_
 from ricordo.memory.services import Services
 from ricordo.memory.settling import Grounded, settled
 from ricordo.memory.storing import Draft, relate, store
-from ricordo.memory.voices import own_voice
+from ricordo.memory.voices import own_voice, unbroken
 from ricordo.memory.weighing import alike
 from ricordo.model import (
     MAX_TEXT,
@@ -300,18 +300,25 @@ class _Sifter:
             return None
         kind, verbatim = Kind(candidate.kind), False
         if kind is Kind.FACT and weighing.request(quote):
-            kind = Kind.PREFERENCE
-            if not alike(text, [quote.span]):
-                # What a model made of such words is a guess; the words themselves are not.
-                text, verbatim = " ".join(quote.span.split()), True
-        doubt = weighing.doubt(kind, text, quote, shown=self._shown)
-        if doubt is None and weighing.foreign_name(text, shown=self._examples, heard=self._heard):
-            doubt = "it names what only the prompt's examples name"
+            kind, verbatim = Kind.PREFERENCE, not alike(text, [quote.span])
+        elif self._echoes(text, quote):
+            verbatim = kind is Kind.PREFERENCE and weighing.wish(quote)
+            if not verbatim:
+                self._refuse("it repeats what the model was shown, not what was said", text, origin)
+                return None
+        if verbatim:
+            # What a model made of such words is a guess; the words themselves are not.
+            text = " ".join(quote.span.split())[:MAX_TEXT]
+        doubt = weighing.doubt(kind, text, quote)
         if doubt is not None:
             self._refuse(doubt, text, origin)
             return None
         fit = replace(candidate, kind=kind.value, text=text)
         return Grounded(fit, turn, quote, verbatim=verbatim)
+
+    def _echoes(self, text: str, quote: Located) -> bool:
+        foreign = weighing.foreign_name(text, shown=self._examples, heard=self._heard)
+        return foreign or weighing.echo(text, quote, shown=self._shown)
 
     def _keep(self, item: Grounded, answer: Extraction) -> None:
         candidate, turn = item.candidate, item.turn
@@ -351,7 +358,7 @@ class _Sifter:
         for turn in turns:
             located = find_quote(candidate.quote, turn.said)
             if located is not None:
-                return turn, located
+                return turn, unbroken(located)
         return None
 
     def _replaced(self, candidate: Candidate, memory: Memory) -> tuple[str, ...]:

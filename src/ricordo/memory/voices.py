@@ -8,14 +8,21 @@ reply. Told by form, and by the few words of `voices.toml` that begin a mail.
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ricordo.memory.grounding import Located
+
 PASSAGE = 5
 """Words from which on something in quotation marks is a passage; less is a name or a term."""
 
+BLANK = "\u2003"
+"""What takes the place of a letter that was blanked out: white space that nobody types."""
+
 _LONGEST = 20_000
+_GAP = re.compile(rf"\s*{BLANK}\s*")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _REPLY = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _STRAIGHT = re.compile(rf'(?<!\w)"([^"]{{1,{_LONGEST}}})"(?!\w)')
@@ -24,7 +31,7 @@ _PAIRS = tuple(
     for opening, closing in (("«", "»"), ("„", "“”"), ("“", "”"), ("»", "«"))
 )
 _SWISS, _GERMAN = _PAIRS[0], _PAIRS[3]
-_BLANK = re.compile(r"\S")
+_SEEN = re.compile(r"\S")
 
 
 def own_voice(text: str) -> str:
@@ -34,9 +41,25 @@ def own_voice(text: str) -> str:
     """
     characters = list(text)
     for start, end in _foreign(text):
-        characters[start:end] = _BLANK.sub(" ", text[start:end])
+        characters[start:end] = _SEEN.sub(BLANK, text[start:end])
     blanked = "".join(characters)
     return blanked if blanked.strip() else text
+
+
+def unbroken(quote: Located) -> Located:
+    """The longest part of a quote that runs over nothing blanked out, so that it is literal."""
+    if BLANK not in quote.span:
+        return quote
+    gaps = [match.span() for match in _GAP.finditer(quote.span)]
+    starts = (0, *(end for _, end in gaps))
+    ends = (*(start for start, _ in gaps), len(quote.span))
+    start, end = max(zip(starts, ends, strict=True), key=lambda part: part[1] - part[0])
+    return replace(
+        quote,
+        start=quote.start + start,
+        end=quote.start + end,
+        span=quote.span[start:end],
+    )
 
 
 def _foreign(text: str) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ rules look at the sentence around a quote, and know a few words of four language
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -40,20 +40,27 @@ class _Lists:
     stated: re.Pattern[str]
     polite: re.Pattern[str]
     manner: re.Pattern[str]
+    addressed: re.Pattern[str]
     over: re.Pattern[str]
     told: re.Pattern[str]
 
 
-def doubt(kind: Kind, text: str, quote: Located, *, shown: Iterable[str] = ()) -> str | None:
+def echo(text: str, quote: Located, *, shown: Iterable[str]) -> bool:
+    """Whether the text is one that the model was shown, with no word of the quote's sentence.
+
+    Args:
+        shown: texts of memories in the examples and among what is known.
+    """
+    return any(_plain(each) == _plain(text) for each in shown) and not alike(text, _around(quote))
+
+
+def doubt(kind: Kind, text: str, quote: Located) -> str | None:
     """Why a grounded item is no memory, in words for a person; None when nothing speaks against it.
 
     Args:
         text: what a model made of the quote.
-        shown: texts that the model saw in examples and among what is known.
     """
     lists, sentences = _lists(), [_plain(each) for each in _around(quote)]
-    if any(_plain(each) == _plain(text) for each in shown) and not alike(text, sentences):
-        return "it repeats what the model was shown, and its quote says something else"
     if kind is Kind.PREFERENCE and _states_no_wish(quote):
         return "its quote states something, and no wish"
     if kind is Kind.PREFERENCE and _asks(quote) and not _asks_for_manner(quote):
@@ -88,9 +95,7 @@ def _of_the_user(quote: Located) -> bool:
 
 
 def _states_no_wish(quote: Located) -> bool:
-    lists, span = _lists(), _plain(quote.span)
-    wishes = (lists.wishes, lists.polite, lists.lasting, lists.manner)
-    return _of_the_user(quote) and not any(each.search(span) for each in wishes)
+    return _of_the_user(quote) and not _has_wish(quote)
 
 
 def _is_supposed(sentence: str) -> bool:
@@ -112,20 +117,34 @@ def foreign_name(text: str, *, shown: str, heard: Iterable[str]) -> bool:
     return any(_plain(word) not in said for word in lent)
 
 
+def wish(quote: Located) -> bool:
+    """Whether the quote wishes something, and states nothing about the user."""
+    return _has_wish(quote) and not _of_the_user(quote)
+
+
+def _has_wish(quote: Located) -> bool:
+    lists, span = _lists(), _plain(quote.span)
+    wishes = (lists.wishes, lists.polite, lists.lasting, lists.manner)
+    return any(each.search(span) for each in wishes)
+
+
 def request(quote: Located) -> bool:
-    """Whether the quote asks how to be answered: to last, or politely with a verb of answering.
+    """Whether the quote says how to be answered: to last, politely, or as a wish about "you".
 
     What states something in the first person, or names something of the user's, is no mere request.
     """
     lists, span = _lists(), _plain(quote.span)
     if _of_the_user(quote) or _asks(quote):
         return False
+    wishful = lists.addressed.search(span) and lists.wishes.search(lists.polite.sub("", span))
+    if wishful and not lists.tasks.match(span):
+        return True
     first = next((_plain(each) for each in _around(quote)), "")
     polite = lists.polite.search(first) and lists.manner.search(span)
     return bool(lists.lasting.search(span) or polite)
 
 
-def alike(text: str, sentences: Sequence[str]) -> bool:
+def alike(text: str, sentences: Iterable[str]) -> bool:
     """Whether the text and the sentences have a longer word in common, up to its ending."""
     said = {word[:_STEM] for sentence in sentences for word in _WORD.findall(_plain(sentence))}
     words = (word for word in _WORD.findall(_plain(text)) if len(word) > _LEAST_LETTERS)
@@ -210,6 +229,7 @@ def _lists() -> _Lists:
         stated=_pattern(lists["wishes"]["stated"]),
         polite=_pattern(lists["answers"]["polite"]),
         manner=_pattern(lists["answers"]["verbs"]),
+        addressed=_pattern(lists["answers"]["addressed"]),
         over=_pattern(lists["over"]["words"]),
         told=_pattern(lists["over"]["told"]),
     )
