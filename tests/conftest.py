@@ -12,6 +12,9 @@ from tests.support.postgres import Server, started
 
 KINDS = os.environ.get("RICORDO_TEST_POSTGRES", "pgserver").split(",")
 
+# A client of Milvus talks over gRPC, whose core writes to standard error by itself.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 Servers = Callable[[str], Server]
 
 
