@@ -260,7 +260,8 @@ def test_erase_prints_a_receipt(story: Cli) -> None:
     assert story("erase", "--user", "alice").code == 2
     receipt = story("erase", "--user", "alice", "--yes", "--json").json
     assert receipt.keys() == {
-        "subject", "erased_at", "clean", "removed", "remaining", "outside", "pending", "log_cleared",
+        "subject", "erased_at", "clean", "removed", "remaining", "outside", "pending",
+        "log_cleared",
     }  # fmt: skip
     assert receipt["clean"] is True
     assert receipt["removed"]["memories"] == 2
