@@ -187,9 +187,14 @@ def _for_user(where: Path, folder: Path, *, user: str | None) -> Path:
     asked = subprocess.run(["/bin/sh", "-c", f"test -x '{where}/postgres'"], user=user, check=False)
     if asked.returncode == 0:
         return where
-    shutil.copytree(where.parent, folder / "install", symlinks=True)
-    subprocess.run(["chmod", "-R", "a+rX", folder / "install"], check=True)
-    return folder / "install" / "bin"
+    # Libraries lie beside the package, where the programs look for them.
+    package, home = where.parents[1], folder / "install"
+    libraries = package.with_name(f"{package.name}.libs")
+    shutil.copytree(where.parent, home / package.name / where.parent.name, symlinks=True)
+    if libraries.exists():
+        shutil.copytree(libraries, home / libraries.name, symlinks=True)
+    subprocess.run(["chmod", "-R", "a+rX", home], check=True)
+    return home / package.name / where.parent.name / "bin"
 
 
 def _other_user(folder: Path) -> str | None:
