@@ -88,5 +88,5 @@ class OneByOne:
             elif verb == "delete":
                 await self._container.delete_item(what, partition_key=partition_key)
             else:
-                raise NotImplementedError(verb)
+                raise ValueError(f"{verb} is no verb of a batch")
             await asyncio.sleep(0)
