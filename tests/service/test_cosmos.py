@@ -16,7 +16,7 @@ from agent_framework.openai import OpenAIChatCompletionClient
 
 from ricordo import Settings, open_history
 from ricordo.errors import Invalid
-from tests.support.conversing import assistant, keep, read, session_of, user
+from tests.support.conversing import assistant, keep, read, session_of, settled, user
 from tests.support.cosmos_server import WANTED, OneByOne, cosmos_server
 from tests.support.fake_model import FakeModel
 from tests.support.opening import opened, person
@@ -111,6 +111,7 @@ if chosen:
                 stack.push_async_callback(history.close)
                 session = session_of("cached")
                 await keep(history, session, "one")
+                await settled(history)
                 assert await read(history, session) == ["one"]
                 assert await read(history, session) == ["one"]
                 assert history.counts.hits >= 1

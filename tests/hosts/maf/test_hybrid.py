@@ -236,6 +236,7 @@ async def test_an_emptied_cache_is_filled_again(server: RedisServer, hybrid: Mak
     history = await hybrid(server.url, deadline=5)
     session = session_of()
     await keep(history, session, "said")
+    await settled(history)
     async with Redis.from_url(server.url) as client:
         await client.flushall()
     assert await read(history, session) == ["said"]
