@@ -297,17 +297,18 @@ def test_nobody_sees_more_or_less_on_a_server(first_postgres: Server) -> None:
 
 
 def _act(people: type[People], *, operations: int) -> None:
+    """Histories of at most `STEPS` acts, until there were enough: their length is drawn."""
     people.done = 0
-    run_state_machine_as_test(
-        people,
-        settings=settings(
-            max_examples=max(1, operations * 3 // 2 // STEPS),
-            stateful_step_count=STEPS,
-            deadline=None,
-            database=None,
-            print_blob=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    while people.done < operations:
+        run_state_machine_as_test(
+            people,
+            settings=settings(
+                max_examples=max(1, (operations - people.done) // STEPS),
+                stateful_step_count=STEPS,
+                deadline=None,
+                database=None,
+                print_blob=True,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
     print(f"{people.done:,} operations")
-    assert people.done >= operations
