@@ -13,7 +13,7 @@ from ricordo.access import PreferenceVisibility, user_scope
 from ricordo.errors import Conflict, Denied, NotFound
 from ricordo.events import UserMemoryUpdated
 from ricordo.memory.consolidation import Habit, Keeper
-from ricordo.model import Act, OrganizationScope
+from ricordo.model import OrganizationScope, StepAct
 from tests.support.consolidating import claim, state
 from tests.support.opening import Clock, kept, opened, person
 
@@ -428,7 +428,7 @@ class TestBackground:
         for user in users:
             [done] = await memory.user(person(user)).consolidations()
             assert done.by == "worker"
-            assert {step.act for step in done.steps} == {Act.MERGED, Act.GATHERED}
+            assert {step.act for step in done.steps} == {StepAct.MERGED, StepAct.GATHERED}
 
     async def test_it_runs_with_the_memory_and_ends_with_it(
         self, tmp_path: Path, clock: Clock

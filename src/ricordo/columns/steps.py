@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricordo.columns.times import moment
-from ricordo.model import Act, MergeProposal, PassStep, Scope, UserScope
+from ricordo.model import MergeProposal, PassStep, Scope, StepAct, UserScope
 
 STEP = (
     "select p.pass_row, p.act, m.id, o.id, r.id, v.id, p.proposal_id, p.changes from pass_steps p "
@@ -52,7 +52,7 @@ def step_from(values: Sequence[Any]) -> PassStep:
     act, memory_id, other_id, relation_id, rival_id, proposal_id, changes = values
     before, after, marks = json.loads(changes)
     return PassStep(
-        act=Act(act),
+        act=StepAct(act),
         memory_id=memory_id,
         other_id=other_id,
         relation_id=relation_id,

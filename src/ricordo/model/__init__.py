@@ -1,7 +1,7 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
 from ricordo.model.census import Cell, Census, Storage
-from ricordo.model.consolidation import Act, Lease, MergeProposal, Pass, PassStep, Plain
+from ricordo.model.consolidation import Lease, MergeProposal, Pass, PassStep, Plain, StepAct
 from ricordo.model.conversation import Conversation, Shape, owner_key
 from ricordo.model.graph import (
     SELF,
@@ -69,7 +69,6 @@ __all__ = [
     "MAX_RELATIONS",
     "MAX_TEXT",
     "SELF",
-    "Act",
     "Backlog",
     "Batch",
     "Cell",
@@ -120,6 +119,7 @@ __all__ = [
     "Speaker",
     "Status",
     "Step",
+    "StepAct",
     "Storage",
     "Turn",
     "UserScope",

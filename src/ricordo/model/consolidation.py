@@ -11,7 +11,7 @@ Plain = str | int | float | bool | None
 """A value of a step: a number, a time in ISO 8601, a name of a closed vocabulary; never a text."""
 
 
-class Act(StrEnum):
+class StepAct(StrEnum):
     """What one step of a pass did."""
 
     MERGED = "merged"
@@ -51,7 +51,7 @@ class PassStep:
         proposal_id: the proposed merge.
     """
 
-    act: Act
+    act: StepAct
     memory_id: str | None = None
     other_id: str | None = None
     relation_id: str | None = None

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from ricordo.memory import announcing
 from ricordo.memory.services import Services
 from ricordo.model import (
-    Act,
     Memory,
     Pass,
     PassStep,
     Plain,
     Relation,
+    StepAct,
     UserScope,
 )
 from ricordo.ports import Writing
@@ -60,7 +60,7 @@ def _plain(value: Any) -> Plain:
 
 
 async def change(
-    tx: Writing, doing: Doing, old: Memory, act: Act, *, other: str | None = None, **fields: Any
+    tx: Writing, doing: Doing, old: Memory, act: StepAct, *, other: str | None = None, **fields: Any
 ) -> PassStep:
     """Store a memory with some fields changed, announce it, and tell the step."""
     new = replace(old, **fields, updated_at=doing.at, version=old.version + 1)

@@ -7,7 +7,7 @@ from typing import Any
 from ricordo.memory import validity
 from ricordo.memory.consolidation.doing import Doing, change, difference
 from ricordo.memory.consolidation.strength import is_firm_again, is_weak
-from ricordo.model import Act, Memory, PassStep, Relation, Status
+from ricordo.model import Memory, PassStep, Relation, Status, StepAct
 from ricordo.ports import Writing
 
 
@@ -47,7 +47,9 @@ async def _close(
 ) -> PassStep:
     await tx.put_relation(closed)
     before, after = difference(old, closed, "closed_at", "valid_until")
-    return PassStep(act=Act.CLOSED, relation_id=old.id, rival_id=rival, before=before, after=after)
+    return PassStep(
+        act=StepAct.CLOSED, relation_id=old.id, rival_id=rival, before=before, after=after
+    )
 
 
 async def _retire(tx: Writing, doing: Doing, memory: Memory) -> list[PassStep]:
@@ -61,7 +63,7 @@ async def _retire(tx: Writing, doing: Doing, memory: Memory) -> list[PassStep]:
     fields: dict[str, Any] = {"valid_until": until}
     if until <= doing.at:
         fields["status"] = Status.SUPERSEDED
-    return [await change(tx, doing, memory, Act.SUPERSEDED, **fields)]
+    return [await change(tx, doing, memory, StepAct.SUPERSEDED, **fields)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ class Expire:
                 continue
             steps.append(
                 await change(
-                    tx, doing, memory, Act.EXPIRED, status=Status.SUPERSEDED, demoted_at=None
+                    tx, doing, memory, StepAct.EXPIRED, status=Status.SUPERSEDED, demoted_at=None
                 )
             )
             for relation in await tx.relations_of([memory.id], scope=doing.scope):
@@ -127,7 +129,7 @@ class Weigh:
         """See `Action`."""
         for memory in await tx.memories([self.memory_id], scope=doing.scope):
             if is_weak(memory, at=doing.at):
-                return [await change(tx, doing, memory, Act.DEMOTED, demoted_at=doing.at)]
+                return [await change(tx, doing, memory, StepAct.DEMOTED, demoted_at=doing.at)]
             if is_firm_again(memory, at=doing.at):
-                return [await change(tx, doing, memory, Act.PROMOTED, demoted_at=None)]
+                return [await change(tx, doing, memory, StepAct.PROMOTED, demoted_at=None)]
         return []

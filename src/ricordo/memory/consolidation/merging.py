@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ricordo.memory import announcing
 from ricordo.memory.consolidation.doing import Doing, change, difference
 from ricordo.memory.storing import together
-from ricordo.model import Act, Memory, PassStep, Sensitivity, Status
+from ricordo.model import Memory, PassStep, Sensitivity, Status, StepAct
 from ricordo.ports import Writing
 
 GATHERED = (
@@ -44,13 +44,13 @@ class Merge:
             steps.append(gathered)
             steps += [step async for step in _support(tx, doing, first.id, drop.id)]
             merged = await change(
-                tx, doing, drop, Act.MERGED, other=first.id,
+                tx, doing, drop, StepAct.MERGED, other=first.id,
                 status=Status.SUPERSEDED, merged_into=first.id,
             )  # fmt: skip
             steps.append(merged)
         keep = replace(keep, updated_at=doing.at, version=first.version + 1)
         await tx.put(keep, indexed=None, space=None)
-        await tx.emit(announcing.updated(keep, Act.GATHERED.value, services=doing.services))
+        await tx.emit(announcing.updated(keep, StepAct.GATHERED.value, services=doing.services))
         return steps
 
 
@@ -75,7 +75,7 @@ def _gather(keep: Memory, drop: Memory) -> tuple[Memory, PassStep]:
     before, after = difference(keep, new, *GATHERED)
     marks = tuple(origin.mark for origin in drop.origins if origin.mark not in known)
     step = PassStep(
-        act=Act.GATHERED,
+        act=StepAct.GATHERED,
         memory_id=keep.id,
         other_id=drop.id,
         before=before,
@@ -92,7 +92,7 @@ async def _support(tx: Writing, doing: Doing, keep: str, drop: str) -> AsyncIter
         evidence = dict.fromkeys(keep if each == drop else each for each in relation.evidence)
         await tx.put_relation(replace(relation, evidence=tuple(evidence)))
         yield PassStep(
-            act=Act.SUPPORTED,
+            act=StepAct.SUPPORTED,
             memory_id=drop,
             other_id=keep,
             relation_id=relation.id,

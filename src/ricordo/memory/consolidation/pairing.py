@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ricordo.memory.consolidation.doing import Doing
 from ricordo.memory.phrases import unaccented
 from ricordo.memory.vocabulary import Vocabulary
-from ricordo.model import SELF, Act, Entity, MergeProposal, PassStep
+from ricordo.model import SELF, Entity, MergeProposal, PassStep, StepAct
 from ricordo.ports import Writing
 
 MOST = 20
@@ -53,7 +53,7 @@ class Pair:
             pass_id=doing.pass_id,
         )
         await tx.propose_merge(proposal, scope=doing.scope)
-        return [PassStep(act=Act.PAIRED, proposal_id=proposal.id)]
+        return [PassStep(act=StepAct.PAIRED, proposal_id=proposal.id)]
 
 
 def pairs(

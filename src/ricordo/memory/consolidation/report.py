@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ricordo.model import Act, PassStep
+from ricordo.model import PassStep, StepAct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,13 +12,13 @@ class Change:
     """One thing that a pass did.
 
     Args:
-        act: what; see `ricordo.model.Act`.
+        act: what; see `ricordo.model.StepAct`.
         memory_id, other_id: the memory, and the one that stands for it.
         relation_id, rival_id: the relation, and the one that took its place.
         proposal_id: the proposed merge of two entities.
     """
 
-    act: Act
+    act: StepAct
     memory_id: str | None = None
     other_id: str | None = None
     relation_id: str | None = None
@@ -26,7 +26,7 @@ class Change:
     proposal_id: str | None = None
 
 
-_PARTS = (Act.GATHERED, Act.SUPPORTED)
+_PARTS = (StepAct.GATHERED, StepAct.SUPPORTED)
 """Steps that belong to another one."""
 
 
@@ -76,7 +76,7 @@ class Undone:
 def changes_of(steps: list[PassStep]) -> tuple[Change, ...]:
     """The steps as a person sees them."""
     shown = [step for step in steps if step.act not in _PARTS]
-    firsts = {s.memory_id: s for s in reversed(shown) if s.act is Act.REWORDED}
+    firsts = {s.memory_id: s for s in reversed(shown) if s.act is StepAct.REWORDED}
     return tuple(
         Change(
             act=step.act,
@@ -87,5 +87,5 @@ def changes_of(steps: list[PassStep]) -> tuple[Change, ...]:
             proposal_id=step.proposal_id,
         )
         for step in shown
-        if step.act is not Act.REWORDED or firsts[step.memory_id] is step
+        if step.act is not StepAct.REWORDED or firsts[step.memory_id] is step
     )

@@ -20,7 +20,6 @@ from ricordo.memory.services import Services
 from ricordo.memory.storing import together
 from ricordo.model import (
     MAX_TEXT,
-    Act,
     EntityClaim,
     Indexed,
     Listing,
@@ -32,6 +31,7 @@ from ricordo.model import (
     Space,
     Speaker,
     Status,
+    StepAct,
     UserScope,
     clean_text,
     digest,
@@ -90,7 +90,9 @@ class Reword:
         proposed = replace(self.memory, pending=tuple(claims))
         await tx.put(proposed, indexed=self.indexed, space=self.space)
         await tx.emit(announcing.proposed(proposed, services=doing.services))
-        return [PassStep(act=Act.REWORDED, memory_id=proposed.id, other_id=each) for each in ids]
+        return [
+            PassStep(act=StepAct.REWORDED, memory_id=proposed.id, other_id=each) for each in ids
+        ]
 
 
 class Reworder:

@@ -9,7 +9,6 @@ from ricordo.memory import announcing
 from ricordo.memory.consolidation.report import Undone
 from ricordo.memory.services import Services
 from ricordo.model import (
-    Act,
     Memory,
     Pass,
     PassStep,
@@ -17,6 +16,7 @@ from ricordo.model import (
     Relation,
     Sensitivity,
     Status,
+    StepAct,
     UserScope,
 )
 from ricordo.ports import Reading, Writing
@@ -92,15 +92,15 @@ class Undoing:
 
     async def _back(self, step: PassStep) -> bool:
         match step.act:
-            case Act.MERGED:
+            case StepAct.MERGED:
                 return await self._apart(step)
-            case Act.GATHERED:
+            case StepAct.GATHERED:
                 return self._give_back(step)
-            case Act.SUPPORTED | Act.CLOSED:
+            case StepAct.SUPPORTED | StepAct.CLOSED:
                 return await self._relation(step)
-            case Act.REWORDED:
+            case StepAct.REWORDED:
                 return await self._withdraw(step)
-            case Act.PAIRED:
+            case StepAct.PAIRED:
                 return await self._unpropose(step)
             case _:
                 return await self._fields(step)
@@ -158,7 +158,7 @@ class Undoing:
         relation = found.get(step.relation_id or "")
         if relation is None:
             return False
-        if step.act is Act.SUPPORTED:
+        if step.act is StepAct.SUPPORTED:
             back = self._unsupported(relation, step)
         else:
             rival = found.get(step.rival_id or "")

@@ -7,7 +7,6 @@ import pytest
 
 from ricordo.errors import Conflict, Denied, NotFound
 from ricordo.model import (
-    Act,
     Entity,
     Lease,
     Memory,
@@ -15,6 +14,7 @@ from ricordo.model import (
     Pass,
     PassStep,
     Status,
+    StepAct,
     UserScope,
     new_id,
 )
@@ -84,12 +84,12 @@ async def merged(ledger: Ledger, keep: Memory, drop: Memory) -> Pass:
     gone = replace(drop, status=Status.SUPERSEDED, merged_into=keep.id, version=drop.version + 1)
     done = a_pass(
         PassStep(
-            act=Act.GATHERED,
+            act=StepAct.GATHERED,
             memory_id=keep.id,
             other_id=drop.id,
             marks=tuple(o.mark for o in brought),
         ),
-        PassStep(act=Act.MERGED, memory_id=drop.id, other_id=keep.id),
+        PassStep(act=StepAct.MERGED, memory_id=drop.id, other_id=keep.id),
     )
 
     async def work(tx: Writing) -> None:
@@ -118,18 +118,18 @@ class PassTests(Sealed):
         await store(ledger, one, two)
         await graph(ledger, [a, b], [held, rival])
         first = PassStep(
-            act=Act.GATHERED,
+            act=StepAct.GATHERED,
             memory_id=one.id,
             other_id=two.id,
             before={"recalls": 1, "importance": 0.25, "pinned": False, "valid_from": None},
             after={"recalls": 3, "importance": 0.5, "pinned": True, "valid_from": "2026-01-01"},
             marks=("abc", "def"),
         )
-        second = PassStep(act=Act.CLOSED, relation_id=held.id, rival_id=rival.id)
+        second = PassStep(act=StepAct.CLOSED, relation_id=held.id, rival_id=rival.id)
         done = a_pass(first)
         await noted(ledger, done)
         await noted(ledger, replace(done, steps=(second,)))
-        later = a_pass(PassStep(act=Act.DEMOTED, memory_id=one.id))
+        later = a_pass(PassStep(act=StepAct.DEMOTED, memory_id=one.id))
         await noted(ledger, later)
         await ledger.close()
         again = await another()
@@ -148,7 +148,7 @@ class PassTests(Sealed):
     async def test_an_undone_pass_keeps_no_steps(self, ledger: Ledger) -> None:
         kept = memory()
         await store(ledger, kept)
-        done = a_pass(PassStep(act=Act.DEMOTED, memory_id=kept.id))
+        done = a_pass(PassStep(act=StepAct.DEMOTED, memory_id=kept.id))
         await noted(ledger, done)
 
         async def work(tx: Writing) -> None:
@@ -224,7 +224,9 @@ class MergedTests(Sealed):
         keep, drop, other = memory("keep"), memory("drop"), memory("other")
         await store(ledger, keep, drop, other)
         done = await merged(ledger, keep, drop)
-        await noted(ledger, replace(done, steps=(PassStep(act=Act.DEMOTED, memory_id=other.id),)))
+        await noted(
+            ledger, replace(done, steps=(PassStep(act=StepAct.DEMOTED, memory_id=other.id),))
+        )
         await forget(ledger, keep.id)
         assert await stored(ledger, keep.id, drop.id, other.id) == [other]
         [left] = await known(ledger)
@@ -263,7 +265,7 @@ class MergedTests(Sealed):
             ledger,
             a_pass(
                 *(
-                    PassStep(act=Act.REWORDED, memory_id=wording.id, other_id=each.id)
+                    PassStep(act=StepAct.REWORDED, memory_id=wording.id, other_id=each.id)
                     for each in (one, two)
                 )
             ),

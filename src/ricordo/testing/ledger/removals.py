@@ -7,7 +7,7 @@ import pytest
 
 from ricordo.errors import Conflict, Denied, Erased
 from ricordo.events import UserMemoryErased, UserMemoryStored
-from ricordo.model import Act, PassStep, Refusal, Relate, Scope, UserScope, new_id
+from ricordo.model import PassStep, Refusal, Relate, Scope, StepAct, UserScope, new_id
 from ricordo.ports import Ledger, Writing
 from ricordo.testing.ledger.making import (
     ALICE,
@@ -62,7 +62,7 @@ async def fill(ledger: Ledger, scope: Scope, *, text: str = "A secret of the sco
         await tx.audit("fill", by="alice", scope=scope, subjects=[kept.id])
         await tx.enqueue(Relate(memory_id=kept.id, at=START), scope=scope)
         if isinstance(scope, UserScope):
-            done = a_pass(PassStep(act=Act.DEMOTED, memory_id=kept.id), scope=scope)
+            done = a_pass(PassStep(act=StepAct.DEMOTED, memory_id=kept.id), scope=scope)
             await tx.note(done, scope=scope)
             await tx.propose_merge(proposal(b, c, done), scope=scope)
             await tx.emit(
