@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import EntityClaim, RelationClaim, Settings
+from ricordo import EntityClaim, Kind, RelationClaim, Settings
 from ricordo.errors import Invalid, SpaceMismatch, Unavailable
 from ricordo.testing.embedding import HashingEmbedder
 from tests.support.holding import held, impatient
@@ -337,3 +337,21 @@ def cosine(one: bytes, other: bytes) -> float:
 
 def floats(vector: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(vector) // 4}f", vector)
+
+
+@pytest.mark.parametrize("greeting", ["Hello!", "thanks a lot", "Guten Morgen", "d'accord", "👍"])
+async def test_small_talk_calls_up_no_facts(tmp_path: Path, greeting: str) -> None:
+    """Who only greets gets what holds whatever is asked, and no private facts."""
+    async with opened(tmp_path) as memory:
+        await falcon(memory)
+        alice = memory.user(person(), agent="coder")
+        await alice.remember("Likes concise examples", kind=Kind.PREFERENCE)
+        pinned = await alice.remember("Is deaf; never propose a call")
+        await alice.pin(pinned.memory.id)
+        found = await alice.recall(greeting)
+        assert {item.memory.text for item in found.items} == {
+            "Likes concise examples",
+            "Is deaf; never propose a call",
+        }
+        asked = await alice.recall(f"{greeting} What is my project?")
+        assert "Works on Project Falcon" in {item.memory.text for item in asked.items}

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from ricordo.memory.budget import estimate
 from ricordo.memory.dates import asks_for_time, tells_time
 from ricordo.memory.languages import language
+from ricordo.memory.small_talk import small_talk
 from ricordo.memory.speakers import asked_about, speaker
-from ricordo.model import Hit, Hits, Memory, Path, Recalled, Status, Weights
+from ricordo.model import Hit, Hits, Kind, Memory, Path, Recalled, Status, Weights
 
 WEIGHTS = Weights(
     meaning=0.075,
@@ -108,7 +109,11 @@ def best(some: Sequence[Hit]) -> list[Hit]:
 def rank(
     question: str, hits: Hits, walked: Sequence[Path], memories: Mapping[str, Memory]
 ) -> list[Recalled]:
-    """Order the memories for which anything speaks by all signals, best first; ties by id."""
+    """Order the memories for which anything speaks by all signals, best first; ties by id.
+
+    For small talk only what holds whatever is asked: what is pinned, and preferences.
+    """
+    idle = small_talk(question)
     paths = _path_by_memory(walked)
     by_id = {hit.memory_id: hit for hit in hits.hits}
     speakers = {memory_id: speaker(memory.text) for memory_id, memory in memories.items()}
@@ -117,7 +122,8 @@ def rank(
     recalled: list[Recalled] = []
     for memory_id, memory in memories.items():
         path, hit = paths.get(memory_id), by_id.get(memory_id)
-        if path is None and not memory.pinned and not _speaks(hit):
+        called_for = memory.kind is Kind.PREFERENCE if idle else _speaks(hit)
+        if path is None and not memory.pinned and not called_for:
             continue
         signals = _found(hit, memory, hits, timed=timed) if hit is not None else {}
         if asked is not None and speakers[memory_id] == asked:

@@ -15,6 +15,7 @@ from ricordo.memory.dates import dates_in
 from ricordo.memory.nearly import nearly, why_not
 from ricordo.memory.run import Ask, Run
 from ricordo.memory.services import Services
+from ricordo.memory.small_talk import small_talk
 from ricordo.model import (
     SELF,
     Cut,
@@ -94,7 +95,8 @@ class Recaller:
         )
         run.passed("fetch")
         skip = {*named, SELF}
-        seeds = tuple(name for name in dict.fromkeys(names) if name not in skip)
+        told = () if small_talk(question) else dict.fromkeys(names)
+        seeds = tuple(name for name in told if name not in skip)
         far = await self._walked(run, seeds, scopes, at)
         more = {key: None for key in _wanted(Hits(), far.paths) if key not in wanted}
         if more:
