@@ -1,0 +1,18 @@
+"""Events over NATS JetStream; needs the extra ``ricordo[nats]``."""
+
+try:
+    import cloudevents as _cloudevents
+    import nats as _nats
+except ImportError as error:
+    raise ImportError(
+        "nats-py and cloudevents are not installed; install the extra with: "
+        "pip install 'ricordo[nats]'"
+    ) from error
+
+from ricordo.adapters.nats.connection import Access, NatsConnection
+from ricordo.adapters.nats.envelope import Envelope, read_event, write_event
+from ricordo.adapters.nats.stream import NatsEvents
+
+del _cloudevents, _nats
+
+__all__ = ["Access", "Envelope", "NatsConnection", "NatsEvents", "read_event", "write_event"]
