@@ -132,17 +132,27 @@ class Relay:
             except RicordoError as error:
                 _log.warning("the relay's office ends by itself (%s)", type(error).__name__)
 
+    async def close(self) -> None:
+        """Release the connection; closing twice is not an error."""
+        await self._stream.close()
+
     async def _elected(self) -> bool:
-        """Whether this process relays; asked of the ledger long before the lease ends."""
+        """Whether this process relays; asked of the ledger long before the lease ends, and whenever
+        it is in doubt what the stream has."""
         now = asyncio.get_running_loop().time()
-        if self._term is not None and now - self._renewed < self._lease / 4:
+        sure = self._term is not None and self._position is not None
+        if sure and now - self._renewed < self._lease / 4:
             return True
         term = await self._ledger.hold(
             RELAY, holder=self._holder, at=self._clock(), seconds=self._lease
         )
-        if term != self._term:
-            self._position = None
+        fresh = term != self._term
         self._term, self._renewed = term, now
+        if fresh:
+            self._position = None
+        if fresh and term is not None:
+            # From the first time on, events wait for the relay, however long its stream is away.
+            return await self._report(0)
         return term is not None
 
     async def _report(self, position: int) -> bool:

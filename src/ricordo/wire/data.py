@@ -56,7 +56,9 @@ def public(event: Event, *, hashes: Mapping[UserScope, str]) -> Event:
             for origin in event.origins[-MOST_ORIGINS:]
         )
     }
-    if isinstance(event.scope, UserScope) and not isinstance(event, UserMemoryErased):
+    if isinstance(event, UserMemoryErased):
+        changes["scope"] = UserScope(tenant=tenant, user=event.subject)
+    elif isinstance(event.scope, UserScope):
         changes["scope"] = UserScope(tenant=tenant, user=hashes[event.scope])
     if hasattr(event, "by"):
         changes["by"] = hashed(cast("Any", event).by)

@@ -11,8 +11,20 @@ except ImportError as error:
 
 from ricordo.adapters.nats.connection import Access, NatsConnection
 from ricordo.adapters.nats.envelope import Envelope, read_event, write_event
+from ricordo.adapters.nats.plan import Change, ConsumerPlan, StreamPlan, carry_out
 from ricordo.adapters.nats.stream import NatsEvents
 
 del _cloudevents, _nats
 
-__all__ = ["Access", "Envelope", "NatsConnection", "NatsEvents", "read_event", "write_event"]
+__all__ = [
+    "Access",
+    "Change",
+    "ConsumerPlan",
+    "Envelope",
+    "NatsConnection",
+    "NatsEvents",
+    "StreamPlan",
+    "carry_out",
+    "read_event",
+    "write_event",
+]

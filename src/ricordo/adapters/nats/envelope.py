@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, cast
 
 from cloudevents.core.exceptions import BaseCloudEventException
@@ -88,7 +89,7 @@ def read_event(payload: bytes, headers: Mapping[str, str] | None = None) -> Enve
     if len(payload) > MOST_BYTES:
         raise Unreadable(f"the message has {len(payload):,} bytes; at most {MOST_BYTES:,} are read")
     try:
-        found = _binary(payload, headers or {}) or JSONFormat().read(CloudEvent, payload)
+        found = _binary(payload, headers or {}) or JSONFormat().read(_whole, payload)
         attributes = found.get_attributes()
         at, position = found.get_time(), attributes.get("sequence")
     except _NOT_SOUND as error:
@@ -98,10 +99,18 @@ def read_event(payload: bytes, headers: Mapping[str, str] | None = None) -> Enve
         raise Unreadable("the envelope has no time")
     if not isinstance(position, str) or not (position.isascii() and position.isdigit()):
         raise Unreadable("the envelope has no sequence, which is digits")
-    event = event_from(kind, found.get_data(), id=found.get_id(), at=at)
+    event = event_from(kind, found.get_data(), id=found.get_id(), at=at.astimezone(UTC))
     if found.get_source() != source_of(event.scope.tenant):
         raise Unreadable("the envelope's source is not the tenant of its data")
     return Envelope(event=event, position=int(position))
+
+
+def _whole(attributes: dict[str, Any], data: Any) -> CloudEvent:
+    """An envelope that says everything itself: the library would make up what is missing."""
+    missing = {"specversion", "id", "time"} - attributes.keys()
+    if missing:
+        raise ValueError(f"no {min(missing)}")
+    return CloudEvent(attributes, data)
 
 
 def _about(scope: Scope) -> str:
@@ -120,4 +129,4 @@ def _binary(payload: bytes, headers: Mapping[str, str]) -> CloudEvent | None:
     if "time" in attributes:
         attributes["time"] = time_read(attributes["time"], what="time")
     kind = given.get("content-type", "application/json")
-    return CloudEvent(attributes, cast("Any", JSONFormat().read_data(payload, kind)))
+    return _whole(attributes, cast("Any", JSONFormat().read_data(payload, kind)))

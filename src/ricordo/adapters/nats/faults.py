@@ -27,7 +27,7 @@ BY_CODE: dict[int, tuple[type[RicordoError], str]] = {
     10052: (Invalid, "it does not accept the stream's configuration"),
     10058: (Conflict, "a stream of that name is there with another configuration"),
     10059: (NotFound, "the stream is not there; run `ricordo events init`"),
-    10065: (Conflict, "another stream has these subjects already; set nats_prefix or nats_stream"),
+    10065: (Conflict, "another stream has these subjects already; set another nats_prefix"),
     10074: (
         Invalid,
         "it is no cluster, or has too few nodes for that many replicas; set nats_replicas",

@@ -10,6 +10,7 @@ from ricordo.adapters.nats.appending import OUT_OF_ORDER, Appender, Letter
 from ricordo.adapters.nats.connection import NatsConnection
 from ricordo.adapters.nats.envelope import STRUCTURED, write_event
 from ricordo.adapters.nats.faults import told
+from ricordo.adapters.nats.plan import check_owner
 from ricordo.errors import Conflict, Unavailable
 from ricordo.events import Event, UserMemoryErased
 from ricordo.model import UserScope
@@ -18,9 +19,6 @@ from ricordo.wire import event_subject, people, person_events, subject_key
 
 POSITION = "Ricordo-Position"
 """The header that holds an event's position in the outbox."""
-
-LEDGER = "ricordo.ledger"
-"""The stream's own note of the ledger that it belongs to."""
 
 _KNOWN_PEOPLE = 10_000
 
@@ -68,7 +66,7 @@ class NatsEvents:
         js = await self._connection.jetstream()
         async with self._connection.asking():
             info = await js.stream_info(self._stream)
-        self._check_owner(info.config.metadata)
+        check_owner(self._stream, info.config.metadata, ledger=self._ledger)
         last = info.state.last_seq
         found = await self._newest(last) if last else None
         self._last = last
@@ -125,15 +123,6 @@ class NatsEvents:
                 "the relay may publish on its subjects"
             )
         return Reached(position=int(position), event_id=headers.get("Nats-Msg-Id", ""))
-
-    def _check_owner(self, metadata: Mapping[str, str] | None) -> None:
-        owner = (metadata or {}).get(LEDGER)
-        if owner != self._ledger:
-            what = "another ledger" if owner else "nobody that Ricordo knows"
-            raise Conflict(
-                f"the stream {self._stream} belongs to {what}; set nats_stream and nats_prefix, "
-                "and run `ricordo events init`"
-            )
 
     async def _letter(self, position: int, event: Event) -> Letter:
         hashes = {person: await self._hash(person) for person in people(event)}
