@@ -70,7 +70,7 @@ def example(kind: type[Event]) -> Event:
         "memory_id": "m_1",
         "memory_ids": ("m_1", "m_2"),
         "entity_id": "n_1",
-        "other_id": "n_2",
+        "into_id": "n_2",
         "merge_id": "g_1",
         "kind": "fact",
         "reasons": ("sensitive",),
