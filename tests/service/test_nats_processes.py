@@ -57,8 +57,15 @@ class Relays:
         self.processes: list[subprocess.Popen[str]] = []
 
     async def start(self) -> subprocess.Popen[str]:
+        process = self._spawned()
+        self.processes.append(process)
+        assert process.stdout is not None
+        assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
+        return process
+
+    def _spawned(self) -> subprocess.Popen[str]:
         settings = self._settings
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [
                 *(sys.executable, "-m", "tests.service.relay_nursery", str(self._file)),
                 *(settings.nats_url or "", settings.nats_prefix),
@@ -67,10 +74,6 @@ class Relays:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.processes.append(process)
-        assert process.stdout is not None
-        assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
-        return process
 
     def kill(self, process: subprocess.Popen[str]) -> None:
         process.kill()

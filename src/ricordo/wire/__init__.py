@@ -19,18 +19,22 @@ from ricordo.wire.naming import (
     tenant_events,
     type_of,
 )
+from ricordo.wire.permissions import Permissions, consumer_of, permissions_of, written
 from ricordo.wire.tokens import COMMON, token, value_of
 
 __all__ = [
     "COMMON",
     "VERSION",
     "Name",
+    "Permissions",
+    "consumer_of",
     "data_of",
     "event_from",
     "event_subject",
     "kind_of",
     "name_of",
     "people",
+    "permissions_of",
     "person_events",
     "public",
     "schema_of",
@@ -42,4 +46,5 @@ __all__ = [
     "token",
     "type_of",
     "value_of",
+    "written",
 ]

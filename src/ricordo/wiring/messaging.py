@@ -9,7 +9,7 @@ from ricordo.errors import Invalid
 from ricordo.memory.relaying import Relay
 from ricordo.ports import Ledger
 from ricordo.settings import Settings
-from ricordo.wire import tenant_events, token
+from ricordo.wire import consumer_of, tenant_events
 
 if TYPE_CHECKING:
     from ricordo.adapters.nats import Change, NatsConnection, StreamPlan
@@ -84,7 +84,7 @@ def plans(
     size = settings.nats_max_mb * 1_000_000 or -1
     made = [
         ConsumerPlan(
-            name=name if tenant is None else f"{token(tenant)}_{name}",
+            name=consumer_of(tenant, name),
             subjects=()
             if tenant is None
             else (tenant_events(tenant, prefix=settings.nats_prefix),),

@@ -8,7 +8,7 @@ import typer
 from ricordo.errors import Invalid
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
-from ricordo.hosts.cli.options import FILE
+from ricordo.hosts.cli.options import ALWAYS, FILE
 from ricordo.hosts.cli.signals import signalled, until_told
 from ricordo.model import UserScope, check_id
 
@@ -21,7 +21,7 @@ Consumer = Annotated[
     typer.Option(
         "--consumer",
         metavar="NAME",
-        help="Also make a durable consumer of events under this name; may be given again.",
+        help="A durable consumer of events under this name; may be given again.",
     ),
 ]
 
@@ -73,6 +73,31 @@ async def init_events(
         ("what", "name", "would be done" if dry_run else "done", "fields"),
         [(c.sort, c.name, c.act, ", ".join(c.fields)) for c in changes],
     )
+
+
+@command(
+    takes=("tenant", *ALWAYS),
+    example="ricordo events permissions --tenant acme --consumer billing",
+)
+async def permissions(here: Here, consumer: Consumer = None) -> None:
+    """Show what a tenant's subscribers need to be allowed at the NATS server.
+
+    As a part of the server's configuration, for a user of its own: that user hears the events of
+    the tenant and of no other one.
+    """
+    from ricordo.wire import permissions_of, written
+
+    names = [_consumer_name(name) for name in consumer or ()]
+    prefix = here.settings.nats_prefix
+    found = permissions_of(
+        here.settings.tenant, prefix=prefix, stream=f"{prefix}_events", consumers=names
+    )
+    view = {
+        "publish": list(found.publish),
+        "subscribe": list(found.subscribe),
+        "inbox": found.inbox,
+    }
+    here.screen.result(view, text=f"{written(found)}\n# inbox prefix of its clients: {found.inbox}")
 
 
 @command(takes=FILE, example="ricordo events relay")
@@ -176,4 +201,4 @@ def _consumer_name(name: str) -> str:
     return name
 
 
-EVENTS = (init_events, relay, tail)
+EVENTS = (init_events, relay, tail, permissions)
