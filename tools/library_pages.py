@@ -5,11 +5,14 @@ Written from the code; `tools.reference` puts them where they belong.
 
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from typing import Any
+
+from tools.event_examples import message
 
 import ricordo
 from ricordo import errors
@@ -19,6 +22,7 @@ from ricordo.events import ALL, Event, OrganizationEvent, UserEvent
 from ricordo.hosts import maf
 from ricordo.hosts.cli.exits import exit_code
 from ricordo.memory.intake import Intake
+from ricordo.wire import name_of, type_of
 
 FACADES = (ricordo.Ricordo, ricordo.UserMemory, ricordo.OrganizationMemory)
 """The classes whose every public method is listed."""
@@ -66,6 +70,20 @@ Without `kinds` all are delivered, with a class its subclasses too (`UserEvent`,
 `OrganizationEvent`, `Event`). With `consumer="a name"` the position is kept in the file: who comes
 again under that name goes on after the last event that it was done with.
 
+## Over NATS
+
+With `nats_url` set, the same events are published to a stream of NATS JetStream (see
+[how to](../how-to/announce-over-nats.md)), each as a CloudEvent of version 1.0 in JSON, as shown
+below with every event. There a person is the ledger's keyed hash, wherever they are named: in
+`scope`, in `by`, and as `author` of an origin; no `quote` is there, and of a reason only the name
+of the error. `sequence` grows from one event to the next, so a subscriber that remembers the last
+one it saw knows a second delivery. [asyncapi.yaml](asyncapi.yaml) has the schemas, for programs.
+
+Subjects are `ricordo.<tenant>.events.<user|organization>.<thing>.<happened>.<key>`. The first part
+is the setting `nats_prefix`. Letters, digits, `_` and `-` of an id stay as they are; every other
+byte is `=` and two hexadecimal digits. The key is the person's keyed hash, or the namespace, where
+`=` alone is the tenant's common one.
+
 ## Fields of every event
 
 | field | meaning |
@@ -105,6 +123,9 @@ FIELDS = {
     "reason": "why it could not be extracted",
     "approved": "whether the person said yes",
     "by": "the person's id",
+    "entity_id": "the entity",
+    "into_id": "the entity that stands for it",
+    "merge_id": "the merge; `unmerge` takes it back",
 }
 """What each field of an event means."""
 
@@ -115,17 +136,17 @@ def library_page() -> str:
     lines.append(_function("open_history", ricordo.open_history))
     lines.append(_function("load_settings", ricordo.load_settings))
     for facade in FACADES:
-        lines += ["", f"## `{facade.__name__}`", "", _about(facade), ""]
+        lines += ["", f"## `{facade.__name__}`", "", about(facade), ""]
         lines += [_function(name, member) for name, member in methods(facade)]
         if facade is ricordo.Ricordo:
             lines += [_function(f"memory.{name}", member) for name, member in _PARTS.items()]
     lines += ["", "## Values", "", _function("grants_of", ricordo.grants_of)]
     lines += [_value(name) for name in ricordo.__all__ if _is_value(name)]
     lines += ["", "## In an agent: `ricordo.hosts.maf`", ""]
-    lines += [f"- `{name}`: {_about(getattr(maf, name))}" for name in maf.__all__]
+    lines += [f"- `{name}`: {about(getattr(maf, name))}" for name in maf.__all__]
     lines += ["", "## Models of your own: `ricordo.adapters.framework`", ""]
     framework = importlib.import_module("ricordo.adapters.framework")
-    lines += [f"- `{name}`: {_about(getattr(framework, name))}" for name in framework.__all__]
+    lines += [f"- `{name}`: {about(getattr(framework, name))}" for name in framework.__all__]
     return "\n".join(lines) + "\n"
 
 
@@ -140,8 +161,10 @@ def events_page() -> str:
     ):
         lines += ["", f"## {title}"]
         for event in filter(kept, ALL):
-            lines += ["", f"### `{event.__name__}`", "", _about(event), ""]
+            lines += ["", f"### `{event.__name__}`", "", about(event), ""]
             lines += _own_fields(event)
+            lines += ["", f"Type `{type_of(event)}`, on `{_channel(event)}`:", ""]
+            lines += ["```json", json.dumps(message(event), indent=1, ensure_ascii=False), "```"]
     return "\n".join(lines) + "\n"
 
 
@@ -165,6 +188,11 @@ def _below(root: type[Event]) -> Callable[[type[Event]], bool]:
     return lambda cls: issubclass(cls, root)
 
 
+def _channel(event: type[Event]) -> str:
+    key = "<hash>" if issubclass(event, UserEvent) else "<namespace>"
+    return f"ricordo.<tenant>.events.{name_of(event)}.{key}"
+
+
 def _own_fields(event: type[Event]) -> list[str]:
     common = {field.name for field in fields(Event)}
     return [f"- `{f.name}`: {FIELDS[f.name]}" for f in fields(event) if f.name not in common]
@@ -174,13 +202,13 @@ def _error(cls: type[RicordoError]) -> str:
     parent = cls.__bases__[0].__name__
     shown = f"`{parent}`" if parent.endswith("Error") or parent in vars(errors) else ""
     code = exit_code(cls("", rule="") if cls is errors.Refused else cls(""))
-    return f"| `{cls.__name__}` | {shown} | {_about(cls)} | {code} |"
+    return f"| `{cls.__name__}` | {shown} | {about(cls)} | {code} |"
 
 
 def _function(name: str, member: Any) -> str:
     if isinstance(member, property):
-        return f"- `{name}`: {_about(member)}"
-    return f"- `{name}({_parameters(member)})`: {_about(member)}"
+        return f"- `{name}`: {about(member)}"
+    return f"- `{name}({_parameters(member)})`: {about(member)}"
 
 
 def _parameters(member: Callable[..., Any]) -> str:
@@ -213,7 +241,7 @@ def _is_value(name: str) -> bool:
 
 def _value(name: str) -> str:
     cls = getattr(ricordo, name)
-    return f"- `{name}{_shape(cls)}`: {_about(cls)}"
+    return f"- `{name}{_shape(cls)}`: {about(cls)}"
 
 
 def _shape(cls: type) -> str:
@@ -228,7 +256,7 @@ def _field(field: Any) -> str:
     return f"{field.name}=…" if optional else field.name
 
 
-def _about(thing: object) -> str:
+def about(thing: object) -> str:
     """The first paragraph of a docstring, in one line."""
     text = (inspect.getdoc(thing) or "").split("\n\n")[0]
     return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from tools import library_pages
+from tools import asyncapi, library_pages
 
 from ricordo.hosts.cli.app import COMMANDS, GROUPS, build_app
 from ricordo.hosts.cli.command import Command
@@ -106,6 +106,9 @@ stable:
   `rebuild`: `view`, `scopes`;
 - `doctor`: `sound`, `settings` (`name`, `value`, `source`), `checks` (`check`, `ok`, `detail`,
   `problem`);
+- `events init`: `dry_run`, `changes` (`sort`, `name`, `act`: `create`, `update`, `keep`; `fields`);
+  `events relay`: `from`, `to` (positions), `behind`; `events tail`: one line per event: `position`,
+  `id`, `event`, `at`, `scope`, and the ids that it is about;
 - `worker`: counts by name; `reindex`: `indexed`, `left`; `import`: `turns`, `memories`, `known`,
   `skipped`, `ended`; `init`: `database`, `created`.
 
@@ -209,7 +212,12 @@ def _code(text: str) -> str:
     return f"`{text}`" if text and text != "see meaning" else text
 
 
-PAGES = {"settings.md": settings_page, "cli.md": cli_page, **library_pages.PAGES}
+PAGES = {
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+    "asyncapi.yaml": asyncapi.page,
+    **library_pages.PAGES,
+}
 
 
 def main() -> None:

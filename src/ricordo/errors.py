@@ -3,7 +3,9 @@
     RicordoError
     ├── Invalid            the input is at fault: mend it and call again
     │   ├── Refused        a relation broke a named integrity rule
-    │   └── Malformed      a model's answer could not be read, even after one repair
+    │   ├── Malformed      a model's answer could not be read, even after one repair
+    │   └── Unreadable     a message from outside is not what it should be
+    │       └── UnknownVersion  of a version that this program does not know
     ├── NotFound           nothing of that id in the caller's scope
     ├── Denied             the principal lacks the right
     ├── Conflict           the state has moved on, or does not fit
@@ -43,6 +45,14 @@ class Refused(Invalid):
 
 class Malformed(Invalid):
     """A model's answer did not have the agreed shape, even after one repair."""
+
+
+class Unreadable(Invalid):
+    """A message from outside is not what it should be; it is refused, and harms nothing."""
+
+
+class UnknownVersion(Unreadable):
+    """A message is of a version that this program does not know; a newer one may."""
 
 
 class NotFound(RicordoError):

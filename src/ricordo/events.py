@@ -165,7 +165,66 @@ class OrganizationReviewDecided(OrganizationEvent):
     by: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserEntityAliased(UserEvent):
+    """An entity of a user's graph got another name."""
+
+    entity_id: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserEntityMerged(UserEvent):
+    """Two entities of a user's graph became one, which the other stands for."""
+
+    entity_id: str
+    into_id: str
+    merge_id: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserEntityUnmerged(UserEvent):
+    """A merge of two entities of a user's graph was taken back."""
+
+    entity_id: str
+    into_id: str
+    merge_id: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationEntityAliased(OrganizationEvent):
+    """An entity of an organization's graph got another name."""
+
+    entity_id: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationEntityMerged(OrganizationEvent):
+    """Two entities of an organization's graph became one, which the other stands for."""
+
+    entity_id: str
+    into_id: str
+    merge_id: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationEntityUnmerged(OrganizationEvent):
+    """A merge of two entities of an organization's graph was taken back."""
+
+    entity_id: str
+    into_id: str
+    merge_id: str
+    by: str
+
+
 ALL: tuple[type[Event], ...] = (
+    OrganizationEntityAliased,
+    OrganizationEntityMerged,
+    OrganizationEntityUnmerged,
     OrganizationMemoryDocumented,
     OrganizationMemoryRecalled,
     OrganizationMemoryRetracted,
@@ -173,6 +232,9 @@ ALL: tuple[type[Event], ...] = (
     OrganizationRelationRefused,
     OrganizationReviewDecided,
     TurnParked,
+    UserEntityAliased,
+    UserEntityMerged,
+    UserEntityUnmerged,
     UserMemoryErased,
     UserMemoryForgotten,
     UserMemoryProposed,

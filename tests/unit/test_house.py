@@ -12,7 +12,7 @@ import ricordo
 from ricordo import errors, events, model, ports
 
 SOURCE = Path(ricordo.__file__).parent
-CORE = ("errors.py", "events.py", "access.py", "model", "ports", "columns", "memory")
+CORE = ("errors.py", "events.py", "access.py", "model", "ports", "columns", "wire", "memory")
 
 
 def test_public_names_are_sorted_and_all_there() -> None:

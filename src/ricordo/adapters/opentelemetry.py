@@ -37,6 +37,8 @@ _ABOUT = {
 _LEVELS = {
     Level.JOBS: ("{job}", "Turns and requests in the queue."),
     Level.OLDEST: ("s", "Age of the oldest turn or request that waits."),
+    Level.EVENTS: ("{event}", "Announced events that are yet to be relayed."),
+    Level.EVENT_AGE: ("s", "Age of the oldest event that is yet to be relayed."),
 }
 
 

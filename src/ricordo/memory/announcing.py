@@ -1,13 +1,20 @@
 """What is announced of a change, in the event that fits its scope."""
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from ricordo.events import (
     Event,
+    OrganizationEntityAliased,
+    OrganizationEntityMerged,
+    OrganizationEntityUnmerged,
     OrganizationMemoryDocumented,
     OrganizationMemoryRetracted,
     OrganizationMemoryUpdated,
     OrganizationReviewDecided,
+    UserEntityAliased,
+    UserEntityMerged,
+    UserEntityUnmerged,
     UserMemoryForgotten,
     UserMemoryProposed,
     UserMemoryStored,
@@ -16,6 +23,18 @@ from ricordo.events import (
 )
 from ricordo.memory.services import Services
 from ricordo.model import Memory, OrganizationScope, Relation, Scope
+
+
+class Telling(TypedDict):
+    """Who changed the names of a scope's entities."""
+
+    by: str
+    scope: Scope
+    services: Services
+
+
+_IN_ONE = 1_000
+"""Memories that one event tells of at most."""
 
 
 def stored(memory: Memory, relations: Sequence[Relation], *, services: Services) -> Event:
@@ -105,9 +124,80 @@ def decided(memory: Memory, *, approved: bool, by: str, services: Services) -> E
     )
 
 
-def forgotten(ids: tuple[str, ...], *, scope: Scope, services: Services) -> Event:
-    """Memories were removed."""
+def forgotten(ids: Sequence[str], *, scope: Scope, services: Services) -> list[Event]:
+    """Memories were removed: events of so many each that none is too large for a message."""
+    return [
+        _forgotten(tuple(ids[first : first + _IN_ONE]), scope=scope, services=services)
+        for first in range(0, len(ids), _IN_ONE)
+    ]
+
+
+def _forgotten(ids: tuple[str, ...], *, scope: Scope, services: Services) -> Event:
     event_id, at = services.new_id("e"), services.clock()
     if isinstance(scope, OrganizationScope):
         return OrganizationMemoryRetracted(id=event_id, at=at, scope=scope, memory_ids=ids)
     return UserMemoryForgotten(id=event_id, at=at, scope=scope, memory_ids=ids)
+
+
+def aliased(entity_id: str, *, by: str, scope: Scope, services: Services) -> Event:
+    """An entity got another name."""
+    event_id, at = services.new_id("e"), services.clock()
+    if isinstance(scope, OrganizationScope):
+        return OrganizationEntityAliased(
+            id=event_id, at=at, scope=scope, entity_id=entity_id, by=by
+        )
+    return UserEntityAliased(id=event_id, at=at, scope=scope, entity_id=entity_id, by=by)
+
+
+def merged(
+    merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
+) -> Event:
+    """The first entity is one with the second from now on."""
+    entity_id, into_id = ends
+    event_id, at = services.new_id("e"), services.clock()
+    if isinstance(scope, OrganizationScope):
+        return OrganizationEntityMerged(
+            id=event_id,
+            at=at,
+            scope=scope,
+            entity_id=entity_id,
+            into_id=into_id,
+            merge_id=merge_id,
+            by=by,
+        )
+    return UserEntityMerged(
+        id=event_id,
+        at=at,
+        scope=scope,
+        entity_id=entity_id,
+        into_id=into_id,
+        merge_id=merge_id,
+        by=by,
+    )
+
+
+def unmerged(
+    merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
+) -> Event:
+    """The two entities are two again."""
+    entity_id, into_id = ends
+    event_id, at = services.new_id("e"), services.clock()
+    if isinstance(scope, OrganizationScope):
+        return OrganizationEntityUnmerged(
+            id=event_id,
+            at=at,
+            scope=scope,
+            entity_id=entity_id,
+            into_id=into_id,
+            merge_id=merge_id,
+            by=by,
+        )
+    return UserEntityUnmerged(
+        id=event_id,
+        at=at,
+        scope=scope,
+        entity_id=entity_id,
+        into_id=into_id,
+        merge_id=merge_id,
+        by=by,
+    )

@@ -7,7 +7,9 @@ from datetime import datetime
 from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
+from ricordo.memory.pruning import prune
 from ricordo.memory.recall import Recaller
+from ricordo.memory.relaying import Relay
 from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
 from ricordo.memory.stats import Stats, stats
@@ -33,8 +35,12 @@ class Ricordo:
         make_extractor: Callable[[object], Extractor] | None = None,
         habit: Habit | None = None,
         reworder: Extractor | None = None,
+        relay: Relay | None = None,
+        keep_events: float = 2_592_000.0,
     ) -> None:
         self._services = services
+        self._keep_events = keep_events
+        self.relay = relay
         self._recaller = Recaller(services)
         self.intake = Intake(services, pace=pace, extractor=extractor)
         self.keeper = Keeper(services, habit=habit or Habit(), extractor=reworder)
@@ -128,6 +134,9 @@ class Ricordo:
             group.create_task(self.intake.run(), name="ricordo-intake")
             group.create_task(self._services.journal.run(), name="ricordo-journal")
             if self._services.measures.telemetry is not None:
-                group.create_task(watch(self._services), name="ricordo-watch")
+                group.create_task(watch(self._services, self.relay), name="ricordo-watch")
             group.create_task(self.keeper.run(), name="ricordo-keeper")
             group.create_task(self._services.views.run(), name="ricordo-views")
+            group.create_task(prune(self._services, keep=self._keep_events), name="ricordo-prune")
+            if self.relay is not None:
+                group.create_task(self.relay.run(), name="ricordo-relay")

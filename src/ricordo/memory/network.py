@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ricordo.errors import Invalid, NotFound, Refused
+from ricordo.memory import announcing
 from ricordo.memory.names import cleaned, fault_of, means_self
 from ricordo.memory.services import Services
 from ricordo.model import (
@@ -77,6 +78,7 @@ class Naming:
             named = replace(known, aliases=(*known.aliases, name))
             await tx.put_entity(named)
             await tx.audit("alias", by=self._by, scope=self._scope, subjects=[known.id])
+            await tx.emit(announcing.aliased(known.id, **self._told))
             return named
 
         return await self._services.ledger.write(work, scope=self._scope)
@@ -95,8 +97,10 @@ class Naming:
             if isinstance(self._scope, UserScope) and gone.key == SELF:
                 raise Invalid(f"nothing can stand for the user; merge the other into {SELF!r}")
             at = self._services.clock()
-            merge_id = await tx.merge_entities(gone.id, stays.id, at=at, scope=self._scope)
-            await tx.audit("merge", by=self._by, scope=self._scope, subjects=[gone.id, stays.id])
+            ends = [gone.id, stays.id]
+            merge_id = await tx.merge_entities(*ends, at=at, scope=self._scope)
+            await tx.audit("merge", by=self._by, scope=self._scope, subjects=ends)
+            await tx.emit(announcing.merged(merge_id, ends, **self._told))
             return merge_id
 
         return await self._services.ledger.write(work, scope=self._scope)
@@ -125,6 +129,7 @@ class Naming:
             ends = [found.source, found.target]
             merge_id = await tx.merge_entities(*ends, at=at, scope=self._scope)
             await tx.audit("merge", by=self._by, scope=self._scope, subjects=[proposal_id, *ends])
+            await tx.emit(announcing.merged(merge_id, ends, **self._told))
             return merge_id
 
         return await self._services.ledger.write(work, scope=self._scope)
@@ -152,9 +157,14 @@ class Naming:
         async def work(tx: Writing) -> tuple[str, str]:
             pair = await tx.unmerge_entities(merge_id, scope=self._scope)
             await tx.audit("unmerge", by=self._by, scope=self._scope, subjects=list(pair))
+            await tx.emit(announcing.unmerged(merge_id, pair, **self._told))
             return pair
 
         return await self._services.ledger.write(work, scope=self._scope)
+
+    @property
+    def _told(self) -> announcing.Telling:
+        return {"by": self._by, "scope": self._scope, "services": self._services}
 
     async def _entity(self, tx: Reading, name: str) -> Entity:
         key = name_key(check_text(name, what="entity", longest=MAX_NAME))

@@ -375,9 +375,8 @@ class Records:
             return ()
         await tx.remove(known, scope=self._scope)
         await tx.audit("forget", by=self._by, scope=self._scope, subjects=known)
-        await tx.emit(
-            announcing.forgotten(tuple(known), scope=self._scope, services=self._services)
-        )
+        for event in announcing.forgotten(known, scope=self._scope, services=self._services):
+            await tx.emit(event)
         return known
 
     async def _decided(self, tx: Writing, memory: Memory, *, approved: bool) -> None:

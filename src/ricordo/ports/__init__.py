@@ -24,8 +24,10 @@ from ricordo.ports.models import (
     Instructions,
     StatedRelation,
 )
+from ricordo.ports.offices import Offices
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.streams import EventStream, Reached
 from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
 from ricordo.ports.views import (
@@ -50,6 +52,7 @@ __all__ = [
     "EdgeSeen",
     "Embedder",
     "EventBus",
+    "EventStream",
     "Extraction",
     "Extractor",
     "Fact",
@@ -67,6 +70,7 @@ __all__ = [
     "Look",
     "Mark",
     "Node",
+    "Offices",
     "Outbox",
     "Outside",
     "PartitionState",
@@ -75,6 +79,7 @@ __all__ = [
     "Place",
     "Point",
     "Queue",
+    "Reached",
     "Reading",
     "Rows",
     "Span",

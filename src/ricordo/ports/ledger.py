@@ -12,6 +12,7 @@ from ricordo.model import (
 )
 from ricordo.ports.consolidating import Tending
 from ricordo.ports.feeding import Feeding
+from ricordo.ports.offices import Offices
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.transaction import Reading, Writing
 
@@ -79,7 +80,7 @@ class Upkeep(Protocol):
         ...
 
 
-class Ledger(Queue, Outbox, Upkeep, Tending, Feeding, Protocol):
+class Ledger(Queue, Outbox, Offices, Upkeep, Tending, Feeding, Protocol):
     """The only source of truth: one transactional store for everything.
 
     1. Acknowledged is durable: what a call returned survives `kill -9`.

@@ -73,3 +73,8 @@ class Outbox(Protocol):
     async def latest(self) -> int:
         """Position of the newest event; 0 without any."""
         ...
+
+    async def prune(self, *, before: datetime, limit: int) -> int:
+        """Of the `limit` oldest events that every known consumer has acknowledged, remove those
+        that happened before that instant; how many those were. Positions stay."""
+        ...

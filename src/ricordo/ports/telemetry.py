@@ -73,6 +73,10 @@ class Level(StrEnum):
     """By state: ``waiting``, ``leased``, ``parked``."""
     OLDEST = "queue.oldest"
     """Seconds since the oldest waiting job was queued; of ``waiting``."""
+    EVENTS = "outbox.events"
+    """Announced events that are yet to be relayed; of ``waiting``."""
+    EVENT_AGE = "outbox.oldest"
+    """Seconds since the oldest of these happened; of ``waiting``."""
 
 
 Told = int | float | bool | str | tuple[str, ...]

@@ -6,6 +6,9 @@ from typing import Any
 REDIS = ("redis://", "rediss://", "unix://")
 """How addresses of Redis begin."""
 
+NATS = ("nats", "tls", "ws", "wss")
+"""How addresses of NATS begin."""
+
 
 def history_address(value: str) -> str:
     """The address of a history, as it is; raises `ValueError` for one of an unknown kind."""
@@ -13,6 +16,17 @@ def history_address(value: str) -> str:
         raise ValueError(
             "a history's address begins with file://, redis://, rediss:// or cosmos://"
         )
+    return value
+
+
+def nats_addresses(value: str) -> str:
+    """Addresses of nodes parted by commas, as they are; raises `ValueError` for anything else."""
+    for address in value.split(","):
+        scheme, _, host = address.strip().partition("://")
+        if scheme not in NATS or not host:
+            raise ValueError(f"an address begins with one of {', '.join(NATS)} and ://")
+        if "@" in host:
+            raise ValueError("give nats_user and nats_password, or nats_credentials, instead")
     return value
 
 

@@ -29,6 +29,11 @@ _EXAMPLES = {
     "graph_view_url": '"bolt://localhost:7687"',
     "graph_view_password": '"…"',
     "graph_view_database": '"ricordo"',
+    "nats_url": '"nats://localhost:4222"',
+    "nats_user": '"ricordo"',
+    "nats_password": '"…"',
+    "nats_credentials": '"ricordo.creds"',
+    "nats_ca": '"ca.pem"',
     "vocabulary": '"vocabulary.toml"',
     "vocabulary_mode": '"strict"',
 }

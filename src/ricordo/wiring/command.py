@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
-from ricordo.hosts.cli.given import Kit, Made
+from ricordo.hosts.cli.given import Kit, Made, Prepared
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.model import Principal, Recollection
+    from ricordo.ports import Ledger
     from ricordo.settings import Settings
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
-    return main(argv, opener=opened, demo=demo, companion=companion, founder=founded)
+    return main(
+        argv, opener=opened, demo=demo, companion=companion, founder=founded, preparer=prepared
+    )
 
 
 def opened(settings: "Settings", /) -> AbstractAsyncContextManager["Ricordo"]:
@@ -32,6 +35,20 @@ async def founded(address: str, /, *, role: str, password: str | None) -> Made:
 
     made = await found(address, role=role, password=password)
     return Made(name=made.name, role=made.role, password=made.password, created=made.created)
+
+
+async def prepared(
+    ledger: "Ledger",
+    settings: "Settings",
+    /,
+    *,
+    consumers: Sequence[tuple[str, str | None]],
+    dry_run: bool,
+) -> Sequence[Prepared]:
+    """Make the streams that events over NATS need."""
+    from ricordo.wiring.messaging import prepare
+
+    return await prepare(ledger, settings, consumers=consumers, dry_run=dry_run)
 
 
 def companion(

@@ -22,6 +22,7 @@ from ricordo.settings import Settings
 from ricordo.wiring.background import running
 from ricordo.wiring.histories import places_outside
 from ricordo.wiring.ledgers import open_ledger
+from ricordo.wiring.messaging import make_relay
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.telling import make_telemetry
 from ricordo.wiring.views import make_views, viewed_graph, viewed_index
@@ -68,7 +69,8 @@ async def open_memory(
         Denied: the server refused the role that connects, or does not guard rows against it.
         Unavailable: it cannot be opened or written just now.
         ImportError: the settings want telemetry, and `ricordo[otel]` is not installed; or a
-            PostgreSQL address, and `ricordo[postgres]` is not.
+            PostgreSQL address, and `ricordo[postgres]` is not; or events over NATS, and
+            `ricordo[nats]` is not.
     """
     settings = settings or Settings()
     if extractor is None and settings.model is not None:
@@ -85,9 +87,14 @@ async def open_memory(
             ids=ids,
             stack=stack,
         )
+        relay = await make_relay(settings, services.ledger, clock=clock)
+        if relay is not None:
+            stack.push_async_callback(relay.close)
         memory = Ricordo(
             services,
             events=events,
+            relay=relay,
+            keep_events=settings.events_keep_days * 86_400,
             pace=_pace(settings),
             extractor=extractor,
             make_extractor=lambda client: make_extractor(settings, client=client),

@@ -327,7 +327,7 @@ async def fill_up(client: Redis) -> None:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what must happen."""
     async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - what happens is in another process
+        while not condition():
             await asyncio.sleep(0.01)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 
-from ricordo.adapters.postgres import feeding, outbox, upkeep
+from ricordo.adapters.postgres import feeding, offices, outbox, upkeep
 from ricordo.adapters.postgres.address import Address, address_of
 from ricordo.adapters.postgres.census import census
 from ricordo.adapters.postgres.checking import check
@@ -250,6 +250,26 @@ class PostgresLedger:
     async def latest(self) -> int:
         """See `ricordo.ports.Outbox`."""
         return await self._alone(outbox.latest)
+
+    async def prune(self, *, before: datetime, limit: int) -> int:
+        """See `ricordo.ports.Outbox`."""
+        return await self._alone(lambda on: outbox.prune(on, before=before, limit=limit))
+
+    async def hold(self, office: str, *, holder: str, at: datetime, seconds: float) -> int | None:
+        """See `ricordo.ports.Offices`."""
+        return await self._alone(
+            lambda on: offices.hold(on, office, holder=holder, at=at, seconds=seconds)
+        )
+
+    async def vacate(self, office: str, *, holder: str) -> None:
+        """See `ricordo.ports.Offices`."""
+        await self._alone(lambda on: offices.vacate(on, office, holder=holder))
+
+    async def report(self, office: str, *, position: int, term: int) -> bool:
+        """See `ricordo.ports.Offices`."""
+        return await self._alone(
+            lambda on: offices.report(on, office, position=position, term=term)
+        )
 
     async def builds(self) -> list[ViewBuild]:
         """See `ricordo.ports.Feeding`."""

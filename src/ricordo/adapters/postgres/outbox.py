@@ -1,9 +1,12 @@
 """Events on their way out. Written with what they announce, numbered once that is committed."""
 
+from datetime import datetime
+
 from ricordo.adapters.postgres.driving import Connection, perform
 from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.columns.announced import event_from
 from ricordo.columns.codec import dumps
+from ricordo.columns.times import micros
 from ricordo.events import Event
 
 
@@ -50,3 +53,9 @@ async def acknowledge(on: Connection, consumer: str, reached: int, /) -> None:
         "do update set position = greatest(c.position, excluded.position)"
     )
     await perform(Ask(sql, (consumer, reached)), on=on)
+
+
+async def prune(on: Connection, /, *, before: datetime, limit: int) -> int:
+    """Remove old events that nobody waits for."""
+    found = await perform(Ask("select prune_events(%s, %s)", (micros(before), limit)), on=on)
+    return found.rows[0][0]

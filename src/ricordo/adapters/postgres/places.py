@@ -37,6 +37,7 @@ SCOPELESS = frozenset(
         "meta",
         "spaces",
         "consumers",
+        "offices",
         "erasures",
         "outbox_end",
         "alembic_version",

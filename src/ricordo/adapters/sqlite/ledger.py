@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ricordo.adapters.sqlite import feeding, outbox, queue, tending, upkeep
+from ricordo.adapters.sqlite import feeding, offices, outbox, queue, tending, upkeep
 from ricordo.adapters.sqlite.census import census
 from ricordo.adapters.sqlite.checking import check
 from ricordo.adapters.sqlite.erasures import former_numbers
@@ -274,6 +274,32 @@ class SqliteLedger:
     async def latest(self) -> int:
         """See `ricordo.ports.Outbox`."""
         return await self._readers.submit(outbox.latest)
+
+    async def prune(self, *, before: datetime, limit: int) -> int:
+        """See `ricordo.ports.Outbox`."""
+        return await self._writer.submit(
+            lambda connection: outbox.prune(connection, before=before, limit=limit)
+        )
+
+    async def hold(self, office: str, *, holder: str, at: datetime, seconds: float) -> int | None:
+        """See `ricordo.ports.Offices`."""
+        return await self._writer.submit(
+            lambda connection: offices.hold(
+                connection, office, holder=holder, at=at, seconds=seconds
+            )
+        )
+
+    async def vacate(self, office: str, *, holder: str) -> None:
+        """See `ricordo.ports.Offices`."""
+        await self._writer.submit(
+            lambda connection: offices.vacate(connection, office, holder=holder)
+        )
+
+    async def report(self, office: str, *, position: int, term: int) -> bool:
+        """See `ricordo.ports.Offices`."""
+        return await self._writer.submit(
+            lambda connection: offices.report(connection, office, position=position, term=term)
+        )
 
     async def check(self) -> list[Finding]:
         """See `ricordo.ports.Upkeep`."""

@@ -1,10 +1,12 @@
 """Events on their way out: positions grow in the order of commits."""
 
 import sqlite3
+from datetime import datetime
 
 from ricordo.adapters.sqlite.session import add_scope
 from ricordo.columns.announced import event_from
 from ricordo.columns.codec import dumps
+from ricordo.columns.times import micros
 from ricordo.events import Event
 
 
@@ -55,3 +57,15 @@ def acknowledge(connection: sqlite3.Connection, consumer: str, reached: int) -> 
         "on conflict (name) do update set position = max(position, excluded.position)",
         (consumer, reached),
     )
+
+
+def prune(connection: sqlite3.Connection, *, before: datetime, limit: int) -> int:
+    """Remove old events that nobody waits for."""
+    removed = connection.execute(
+        "delete from outbox where position in (select position from ("
+        "select position, payload from outbox where position <= "
+        "(select coalesce(min(position), 9223372036854775807) from consumers) "
+        "order by position limit ?) where json_extract(payload, '$.at') < ?)",
+        (limit, micros(before)),
+    )
+    return removed.rowcount

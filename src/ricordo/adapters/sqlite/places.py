@@ -33,7 +33,9 @@ PLACES = (
 )
 """Tables in the order in which they can be cleared: what refers to others goes first."""
 
-SCOPELESS = frozenset({"meta", "spaces", "consumers", "erasures", "view_builds", "view_marks"})
+SCOPELESS = frozenset(
+    {"meta", "spaces", "consumers", "offices", "erasures", "view_builds", "view_marks"}
+)
 """Tables that hold nothing of any scope, or only its keyed hash."""
 
 

@@ -10,9 +10,10 @@ from ricordo.errors import RicordoError
 from ricordo.hosts.cli.browsing import list_memories, show
 from ricordo.hosts.cli.chatting import chat
 from ricordo.hosts.cli.correcting import edit, erase, forget
+from ricordo.hosts.cli.events import EVENTS
 from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
-from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener
+from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener, Preparer
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
 from ricordo.hosts.cli.naming import ENTITIES
@@ -49,6 +50,7 @@ COMMANDS = {
 GROUPS = {
     "entities": ("Give an entity another name; make two of them one, and take it back.", ENTITIES),
     "review": ("Decide on what waits for a person, and see what was refused.", REVIEW),
+    "events": ("What happened, told to others: over NATS, or here on the screen.", EVENTS),
     "deadletters": ("What no model could make memory of: list, show, replay.", DEADLETTERS),
 }
 
@@ -62,6 +64,7 @@ def build_app(
     demo: Demo | None = None,
     companion: Companion | None = None,
     founder: Founder | None = None,
+    preparer: Preparer | None = None,
     only: str | None = None,
 ) -> typer.Typer:
     """The command line over what the wiring can open.
@@ -72,7 +75,7 @@ def build_app(
         companion: gives an agent of the framework its memory, for `chat`.
         only: leave out the other commands where this is the name of one; to start faster.
     """
-    given = Given(opener=opener, demo=demo, companion=companion, founder=founder)
+    given = Given(opener=opener, demo=demo, companion=companion, founder=founder, preparer=preparer)
     app = typer.Typer(
         name="ricordo",
         help=_SUMMARY,
@@ -111,6 +114,7 @@ def main(
     demo: Demo | None = None,
     companion: Companion | None = None,
     founder: Founder | None = None,
+    preparer: Preparer | None = None,
 ) -> int:
     """Run one command.
 
@@ -121,7 +125,9 @@ def main(
     for stream in (sys.stdout, sys.stderr):
         _forgive(stream)
     only = words[0] if words else None
-    app = build_app(opener, demo=demo, companion=companion, founder=founder, only=only)
+    app = build_app(
+        opener, demo=demo, companion=companion, founder=founder, preparer=preparer, only=only
+    )
     try:
         code = _run(app, words)
         sys.stdout.flush()

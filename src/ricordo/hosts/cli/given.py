@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.model import Principal, Recollection
+    from ricordo.ports import Ledger
     from ricordo.settings import Settings
 
 
@@ -94,6 +95,51 @@ class Founder(Protocol):
         ...
 
 
+class Prepared(Protocol):
+    """What was done, or would be, to a stream or consumer at a NATS server."""
+
+    @property
+    def sort(self) -> str:
+        """``"stream"`` or ``"consumer"``."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name; of a consumer after its stream's."""
+        ...
+
+    @property
+    def act(self) -> str:
+        """``"create"``, ``"update"`` or ``"keep"``."""
+        ...
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What differs, of an update."""
+        ...
+
+
+class Preparer(Protocol):
+    """Makes the streams that events over NATS need."""
+
+    async def __call__(
+        self,
+        ledger: "Ledger",
+        settings: "Settings",
+        /,
+        *,
+        consumers: Sequence[tuple[str, str | None]],
+        dry_run: bool,
+    ) -> Sequence[Prepared]:
+        """Make what is missing and mend what differs.
+
+        Args:
+            consumers: of events: a name each, and the tenant whose events it gets, or None.
+            dry_run: only say what would be done.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """The parts that commands work with; without `demo` or `companion` their command is absent."""
@@ -102,3 +148,4 @@ class Given:
     demo: Demo | None = None
     companion: Companion | None = None
     founder: Founder | None = None
+    preparer: Preparer | None = None

@@ -1,10 +1,6 @@
 """`worker` and `reindex`: what runs for longer."""
 
-import asyncio
-import signal
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +11,7 @@ from ricordo.hosts.cli.exits import DONE, FAILED
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import FILE
 from ricordo.hosts.cli.progress import progress
+from ricordo.hosts.cli.signals import until_told
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -48,44 +45,13 @@ async def worker(
         if once:
             counts["batches"] = await memory.intake.drain()
         else:
-            await _until_told(memory, begin=lambda: here.screen.remark("working; Ctrl-C ends it"))
+            remark = here.screen.remark
+            await until_told(memory.run(), begin=lambda: remark("working; Ctrl-C ends it"))
         await _count(memory, counts, after=first)
         counts["waiting"] = (await memory.ledger.backlog()).waiting
     words = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
     here.screen.result(dict(sorted(counts.items())), text=words)
     return DONE
-
-
-async def _until_told(memory: "Ricordo", *, begin: Callable[[], None]) -> None:
-    """Work until a signal, from `begin` on; the second one ends the process as usual."""
-    async with _signalled() as told:
-        begin()
-        work = asyncio.create_task(memory.run())
-        stop = asyncio.create_task(told.wait())
-        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await work
-
-
-@asynccontextmanager
-async def _signalled() -> AsyncGenerator[asyncio.Event, None]:
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def tell() -> None:
-        for number in signals:
-            loop.remove_signal_handler(number)
-        told.set()
-
-    for number in signals:
-        loop.add_signal_handler(number, tell)
-    try:
-        yield told
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
 
 
 async def _count(memory: "Ricordo", counts: Counter[str], *, after: int) -> None:

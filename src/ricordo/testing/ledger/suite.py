@@ -8,6 +8,7 @@ from ricordo.testing.ledger.graphs import GraphTests, MergeTests
 from ricordo.testing.ledger.index import IndexTests
 from ricordo.testing.ledger.making import HandClock
 from ricordo.testing.ledger.memories import MemoryTests
+from ricordo.testing.ledger.offices import OfficeTests
 from ricordo.testing.ledger.opening import OpenLedger
 from ricordo.testing.ledger.passes import MergedTests, PassTests, TendingTests
 from ricordo.testing.ledger.queues import QueueTests, RequestTests
@@ -32,6 +33,7 @@ class LedgerSuite(
     TransactionTests,
     OutboxTests,
     FeedingTests,
+    OfficeTests,
 ):
     """Every promise of `ricordo.ports.Ledger`, on the store that `another` opens."""
 

@@ -1,0 +1,30 @@
+"""Events over NATS JetStream; needs the extra ``ricordo[nats]``."""
+
+try:
+    import cloudevents as _cloudevents
+    import nats as _nats
+except ImportError as error:
+    raise ImportError(
+        "nats-py and cloudevents are not installed; install the extra with: "
+        "pip install 'ricordo[nats]'"
+    ) from error
+
+from ricordo.adapters.nats.connection import Access, NatsConnection
+from ricordo.adapters.nats.envelope import Envelope, read_event, write_event
+from ricordo.adapters.nats.plan import Change, ConsumerPlan, StreamPlan, carry_out
+from ricordo.adapters.nats.stream import NatsEvents
+
+del _cloudevents, _nats
+
+__all__ = [
+    "Access",
+    "Change",
+    "ConsumerPlan",
+    "Envelope",
+    "NatsConnection",
+    "NatsEvents",
+    "StreamPlan",
+    "carry_out",
+    "read_event",
+    "write_event",
+]

@@ -1,0 +1,86 @@
+"""The errors of NATS and JetStream in the words of `ricordo.errors`."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from nats import errors as raised
+from nats.js import errors as stream
+
+from ricordo.errors import (
+    Conflict,
+    DeadlineExceeded,
+    Denied,
+    Invalid,
+    NotFound,
+    RicordoError,
+    Unavailable,
+)
+
+BY_CODE: dict[int, tuple[type[RicordoError], str]] = {
+    10023: (Unavailable, "it has not the resources; look at its disk and limits"),
+    10028: (Invalid, "there is no memory left in the account's limit"),
+    10039: (Invalid, "JetStream is not enabled for this account; enable it in the server's config"),
+    10047: (Unavailable, "its storage is full; raise its limit or the stream's"),
+    10052: (Invalid, "it does not accept the stream's configuration"),
+    10058: (Conflict, "a stream of that name is there with another configuration"),
+    10059: (NotFound, "the stream is not there; run `ricordo events init`"),
+    10065: (Conflict, "another stream has these subjects already; set another nats_prefix"),
+    10074: (
+        Invalid,
+        "it is no cluster, or has too few nodes for that many replicas; set nats_replicas",
+    ),
+    10076: (Invalid, "JetStream is not enabled; start the server with JetStream"),
+    10005: (Invalid, "its cluster has too few nodes for that many replicas; set nats_replicas"),
+}
+"""By JetStream's own number of an error."""
+
+BY_CLASS: tuple[tuple[type[Exception], type[RicordoError], str], ...] = (
+    (raised.AuthorizationError, Denied, "it refuses the credentials"),
+    (raised.InvalidUserCredentialsError, Denied, "the credentials cannot be used"),
+    (raised.SecureConnRequiredError, Invalid, "it wants TLS; give a tls:// address"),
+    (raised.SecureConnWantedError, Invalid, "it has no TLS; give a nats:// address"),
+    (raised.SecureConnFailedError, Unavailable, "no TLS connection could be made"),
+    (raised.BadSubjectError, Invalid, "a subject cannot be used"),
+    (raised.BadHeaderError, Invalid, "a header cannot be used"),
+    (raised.MaxPayloadError, Invalid, "a message is larger than the server's max_payload"),
+    (raised.TimeoutError, DeadlineExceeded, "no answer in time"),
+    (stream.NoStreamResponseError, Unavailable, "no stream answers; its leader may be changing"),
+    (raised.NoRespondersError, Unavailable, "nobody answers there"),
+    (raised.NoServersError, Unavailable, "it cannot be reached"),
+    (stream.NotFoundError, NotFound, "what was asked for is not there"),
+    (stream.BadRequestError, Invalid, "it does not accept the request"),
+    (stream.ServiceUnavailableError, Unavailable, "JetStream does not answer; is it enabled?"),
+    (raised.Error, Unavailable, "the call failed"),
+    (ssl.SSLError, Invalid, "no TLS connection could be made; check its certificate and nats_ca"),
+    (TimeoutError, DeadlineExceeded, "no answer in time"),
+    (OSError, Unavailable, "it cannot be reached"),
+)
+"""By class; the first that fits."""
+
+_REFUSED = ("authorization violation", "authentication", "permissions violation", "user jwt")
+
+
+def told(error: Exception) -> tuple[type[RicordoError], str]:
+    """What an error means here, and the way out. What a server says is not repeated."""
+    code = cast("int | None", getattr(error, "err_code", None))
+    if code in BY_CODE:
+        return BY_CODE[code]
+    if type(error) is raised.Error and any(word in str(error).lower() for word in _REFUSED):
+        return Denied, "it refuses the credentials, or a permission"
+    kind, reason = next((k, r) for cause, k, r in BY_CLASS if isinstance(error, cause))
+    number = f", error {code}" if code else ""
+    return kind, f"{reason} ({type(error).__name__}{number})"
+
+
+@asynccontextmanager
+async def translated(address: str, *, deadline: float | None) -> AsyncGenerator[None]:
+    """Let the calls inside take `deadline` seconds; raise their faults as errors of ours."""
+    try:
+        async with asyncio.timeout(deadline):
+            yield
+    except tuple(kind for kind, _, _ in BY_CLASS) as error:
+        kind, reason = told(error)
+        raise kind(f"NATS at {address}: {reason}") from error

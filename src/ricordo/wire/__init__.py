@@ -1,0 +1,50 @@
+"""How events are named and written on a message bus: subjects, types, data; no vendor in it.
+
+What leaves here tells what happened by ids and origins. It holds no memory's text, and no person's
+id: people are named by the ledger's keyed hash, so that nobody can read from a subject or a message
+who is remembered, and everything about one person still has one name.
+"""
+
+from ricordo.wire.data import data_of, event_from, people, public, time_read, time_written
+from ricordo.wire.naming import (
+    VERSION,
+    Name,
+    event_subject,
+    kind_of,
+    name_of,
+    person_events,
+    schema_of,
+    source_of,
+    subject_key,
+    tenant_events,
+    type_of,
+)
+from ricordo.wire.permissions import Permissions, consumer_of, permissions_of, written
+from ricordo.wire.tokens import COMMON, token, value_of
+
+__all__ = [
+    "COMMON",
+    "VERSION",
+    "Name",
+    "Permissions",
+    "consumer_of",
+    "data_of",
+    "event_from",
+    "event_subject",
+    "kind_of",
+    "name_of",
+    "people",
+    "permissions_of",
+    "person_events",
+    "public",
+    "schema_of",
+    "source_of",
+    "subject_key",
+    "tenant_events",
+    "time_read",
+    "time_written",
+    "token",
+    "type_of",
+    "value_of",
+    "written",
+]

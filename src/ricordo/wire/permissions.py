@@ -1,0 +1,71 @@
+"""What a tenant's subscribers may do at a NATS server: hear their own events, and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ricordo.wire.naming import tenant_events
+from ricordo.wire.tokens import token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """Subjects, as a NATS server's configuration has them.
+
+    Args:
+        publish: what may be published to; everything else is denied.
+        subscribe: what may be subscribed to; everything else is denied.
+        inbox: first part of the subjects on which answers come; the client must be told.
+    """
+
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...]
+    inbox: str
+
+
+def consumer_of(tenant: str | None, name: str) -> str:
+    """The name of a durable consumer of one tenant's events; of all tenants' for None."""
+    return name if tenant is None else f"{token(tenant)}_{name}"
+
+
+def permissions_of(
+    tenant: str, *, prefix: str, stream: str, consumers: Sequence[str] = ()
+) -> Permissions:
+    """What the subscribers of one tenant need.
+
+    A tenant may not make consumers of its own: whoever may, chooses what they read. Answers come on
+    an inbox of the tenant's own, for on a common one each could listen to the others.
+
+    Args:
+        stream: of all events.
+        consumers: names under which `ricordo events init --consumer` made them.
+    """
+    inbox = f"_INBOX_{token(tenant)}"
+    publish: list[str] = []
+    for name in consumers:
+        consumer = f"{stream}.{consumer_of(tenant, name)}"
+        publish += [
+            f"$JS.API.CONSUMER.INFO.{consumer}",
+            f"$JS.API.CONSUMER.MSG.NEXT.{consumer}",
+            f"$JS.ACK.{consumer}.>",
+        ]
+    return Permissions(
+        publish=tuple(publish),
+        subscribe=(tenant_events(tenant, prefix=prefix), f"{inbox}.>"),
+        inbox=inbox,
+    )
+
+
+def written(permissions: Permissions) -> str:
+    """As a server's configuration has them, for one of its users."""
+
+    def listed(subjects: Sequence[str]) -> str:
+        return ", ".join(f'"{subject}"' for subject in subjects)
+
+    # An empty list would allow everything.
+    publish = f"allow: [{listed(permissions.publish)}]" if permissions.publish else 'deny: ">"'
+    return (
+        "permissions: {\n"
+        f"  publish: {{ {publish} }}\n"
+        f"  subscribe: {{ allow: [{listed(permissions.subscribe)}] }}\n"
+        "}"
+    )
