@@ -26,6 +26,7 @@ from ricordo.ports.models import (
 )
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.searching import Drawn, Excerpt, Searchable, Searching, SearchingLedger
 from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
 from ricordo.ports.views import (
@@ -46,10 +47,12 @@ __all__ = [
     "Analyzer",
     "Candidate",
     "Count",
+    "Drawn",
     "Edge",
     "EdgeSeen",
     "Embedder",
     "EventBus",
+    "Excerpt",
     "Extraction",
     "Extractor",
     "Fact",
@@ -77,6 +80,9 @@ __all__ = [
     "Queue",
     "Reading",
     "Rows",
+    "Searchable",
+    "Searching",
+    "SearchingLedger",
     "Span",
     "StatedRelation",
     "Telemetry",
