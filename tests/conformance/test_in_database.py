@@ -41,7 +41,7 @@ async def bench(
         def make(space: Space) -> PreparedIndex:
             inner = LocalIndex(ledger, space=space)
             opened.push_async_callback(inner.close)
-            index = DatabaseIndex(inner, ledger, ledger, space=space, above=0)
+            index = DatabaseIndex(inner, ledger, ledger, space=space, least=1)
             opened.push_async_callback(index.close)
             return PreparedIndex(index, ledger)
 

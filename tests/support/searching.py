@@ -54,3 +54,12 @@ async def ready(ledger: PostgresLedger, *partitions: Partition) -> None:
         if await ledger.search(look, scopes=(partition.scope,)):
             while not await ledger.prepare(partition=partition):
                 pass
+
+
+async def prepared(ledger: PostgresLedger, scope: Scope) -> None:
+    """Make everything of a scope searchable."""
+
+    async def look(tx: Searching) -> list[Partition]:
+        return [each.state.partition for each in await tx.searchable(scope=scope)]
+
+    await ready(ledger, *await ledger.search(look, scopes=(scope,)))

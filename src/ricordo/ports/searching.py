@@ -6,7 +6,7 @@ A power that a ledger declares: one that has it is a `SearchingLedger` as well a
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from ricordo.model import Partition, Scope, Sought
 from ricordo.ports.rows import PartitionState, Rows
@@ -78,6 +78,7 @@ class Searching(Protocol):
         ...
 
 
+@runtime_checkable
 class SearchingLedger(Protocol):
     """A ledger that can find in its own store."""
 

@@ -76,7 +76,7 @@ class DatabaseIndex:
     Args:
         inner: for small partitions; not closed with this.
         ledger: where the rows are, which can search by itself.
-        above: memories above which a partition is large.
+        least: memories from which a partition is large.
         max_bytes: what a partition may take in memory before it is large, too.
     """
 
@@ -87,14 +87,14 @@ class DatabaseIndex:
         searching: SearchingLedger,
         *,
         space: Space,
-        above: int,
+        least: int,
         max_bytes: int = 512 * MEBIBYTE,
     ) -> None:
         self._inner = inner
         self._ledger = ledger
         self._searching = searching
         self._space = space
-        self._above = min(above, max_bytes // (4 * space.dimension + WORDY))
+        self._least = max(1, min(least, max_bytes // (4 * space.dimension + WORDY) + 1))
         self._usual: dict[Partition, _Usual] = {}
         self._preparing: dict[Partition, asyncio.Task[None]] = {}
         self._closed = False
@@ -211,7 +211,7 @@ class DatabaseIndex:
         large: list[Partition] = []
         for each in await self._searching.search(look, scopes=scopes):
             state = each.state
-            if state.partition not in partitions or state.size <= self._above:
+            if state.partition not in partitions or state.size < self._least:
                 continue
             if not each.ready:
                 self._prepare(state.partition)

@@ -4,7 +4,11 @@ import struct
 from collections.abc import Sequence
 
 LABELS = "DCBA"
-"""How often a term occurs, as the label of its place: once, twice, three times, more often."""
+"""How often a term occurs, as the label of its position: once, twice, three times, more often. The
+position itself is the number: a label is quick to ask for, a position has to be looked up."""
+
+_LAST = 16_383
+"""The highest position that a tsvector knows."""
 
 
 def stored_words(partition: int, terms: bytes, counts: bytes) -> str:
@@ -12,7 +16,7 @@ def stored_words(partition: int, terms: bytes, counts: bytes) -> str:
     known = struct.unpack(f"<{len(terms) // 8}Q", terms)
     often = struct.unpack(f"<{len(counts) // 2}H", counts)
     return " ".join(
-        f"{_lexeme(partition, term)}:1{LABELS[min(max(count, 1), len(LABELS)) - 1]}"
+        f"{lexeme(partition, term)}:{min(count, _LAST)}{LABELS[min(count, len(LABELS)) - 1]}"
         for term, count in zip(known, often, strict=True)
     )
 
@@ -20,8 +24,9 @@ def stored_words(partition: int, terms: bytes, counts: bytes) -> str:
 def asked_word(partition: int, alternatives: Sequence[int], label: str = "") -> str:
     """A tsquery for any of these terms, or only where it has that label."""
     mark = f":{label}" if label else ""
-    return " | ".join(_lexeme(partition, term) + mark for term in sorted(set(alternatives)))
+    return " | ".join(lexeme(partition, term) + mark for term in sorted(set(alternatives)))
 
 
-def _lexeme(partition: int, term: int) -> str:
+def lexeme(partition: int, term: int) -> str:
+    """A term's name in one partition."""
     return f"{partition:x}_{term:x}"

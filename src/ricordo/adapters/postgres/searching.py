@@ -11,7 +11,7 @@ from typing import Any
 from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.adapters.postgres.meanings import Direction, quoted
 from ricordo.adapters.postgres.near_indexes import LARGEST, index_name
-from ricordo.adapters.postgres.search_terms import LABELS, asked_word
+from ricordo.adapters.postgres.search_terms import LABELS, asked_word, lexeme
 from ricordo.adapters.postgres.session import Ask
 from ricordo.columns.indexing import PACKED, PLACES, STATE, Packed, space_of
 from ricordo.columns.scopes import NOWHERE
@@ -30,6 +30,13 @@ EFFORT = 4
 
 BEFORE, AFTER = 2, 1
 """Neighbours that ranking looks at."""
+
+_TIMES = (
+    "case when r.words @@ %s::tsquery then (select max(u.positions[1]) "
+    "from unnest(r.words) u where u.lexeme = any(%s)) "
+    "when r.words @@ %s::tsquery then 3 when r.words @@ %s::tsquery then 2 else 1 end"
+)
+"""How often a row holds a word, by its labels, and by its position where it is more often."""
 
 _PACKED = ", ".join(f"i.{column}" for column in PACKED.split(", "))
 
@@ -177,16 +184,13 @@ class SearchReading(IndexReading):
         parts: list[str] = []
         values: list[Any] = []
         for number, word in asked:
-            often = " ".join(
-                f"when r.words @@ %s::tsquery then {LABELS.index(label) + 1}"
-                for label in reversed(LABELS[1:])
-            )
             parts.append(
                 f"select {number} as word, r.place, r.memory_id, r.length, "
-                f"case {often} else 1 end as times from search_rows r "
+                f"{_TIMES} as times from search_rows r "
                 f"where {place.shown(at)} and r.words @@ %s::tsquery"
             )
-            values += [asked_word(place.number, word, mark) for mark in reversed(LABELS[1:])]
+            values += [asked_word(place.number, word, label) for label in reversed(LABELS[1:])]
+            values.insert(-2, [lexeme(place.number, term) for term in word])
             values.append(asked_word(place.number, word))
         found = await self._rows(
             f"with found as materialized ({' union all '.join(parts)}), "
