@@ -148,6 +148,7 @@ class _Founding:
             meanings = meanings_from(self._one(FOUND))
         if meanings.usable and not meanings.used:
             with suppress(*_NOT_OURS), self._driver.transaction():
+                self._statement("grant usage on schema {} to {}, {}", meanings.place, OWNER, USER)
                 self._statement("set local role {}", OWNER)
                 self._statement(
                     "alter table {}.search_rows add column embedding {}.vector not null",

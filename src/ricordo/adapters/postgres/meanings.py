@@ -64,7 +64,8 @@ class Meanings:
         if not self.used:
             return (
                 "the extension pgvector is there, but the ledger does not use it yet; ask an "
-                "administrator to run `ricordo init --postgres` again"
+                "administrator, who may grant the use of the extension's schema, to run "
+                "`ricordo init --postgres` again"
             )
         return None
 
