@@ -26,7 +26,9 @@ class SearchWriting(Session):
         await self._each(
             f"insert into search_rows ({_COPIED}, words, embedding) "
             f"select {_COPIED}, %s::tsvector, %s::{types}.vector "
-            "from memory_index where place = %s on conflict (place) do nothing",
+            "from memory_index i where i.place = %s "
+            f"and {SEARCHED.format('i.partition_id')} "
+            "on conflict (place) do nothing",
             [
                 (stored_words(partition, terms, counts), Direction(vector), place)
                 for place, partition, vector, terms, counts in rows
