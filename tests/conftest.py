@@ -37,6 +37,12 @@ def first_postgres(servers: Servers) -> Server:
     return servers(KINDS[0])
 
 
+@pytest.fixture(scope="session")
+def vectors_postgres(servers: Servers) -> Server:
+    """The running PostgreSQL server that has pgvector."""
+    return servers("pgserver")
+
+
 @pytest.fixture
 def database(postgres: Server) -> Iterator[str]:
     """The name of a database with an empty ledger, of this test's own."""

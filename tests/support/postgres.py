@@ -49,6 +49,15 @@ class Server:
         )
         return told.stdout.split()[2]
 
+    @property
+    def pgvector(self) -> str:
+        """The version of the extension that it can install; '' without one."""
+        with psycopg.connect(self.admin()) as connection:
+            found = connection.execute(
+                "select max(version) from pg_available_extension_versions where name = 'vector'"
+            ).fetchone()
+        return (found and found[0]) or ""
+
     def again(self) -> None:
         """Start it, and wait until it answers."""
         log = self.folder / "log"

@@ -27,6 +27,7 @@ from ricordo.ports.models import (
 from ricordo.ports.offices import Offices
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.searching import Drawn, Excerpt, Searchable, Searching, SearchingLedger
 from ricordo.ports.streams import EventStream, Reached
 from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
@@ -48,11 +49,13 @@ __all__ = [
     "Analyzer",
     "Candidate",
     "Count",
+    "Drawn",
     "Edge",
     "EdgeSeen",
     "Embedder",
     "EventBus",
     "EventStream",
+    "Excerpt",
     "Extraction",
     "Extractor",
     "Fact",
@@ -82,6 +85,9 @@ __all__ = [
     "Reached",
     "Reading",
     "Rows",
+    "Searchable",
+    "Searching",
+    "SearchingLedger",
     "Span",
     "StatedRelation",
     "Telemetry",

@@ -106,6 +106,21 @@ class Settings(BaseSettings):
         description="Seconds that a call waits for a connection to the PostgreSQL server, and then "
         "for its answer.",
     )
+    search_in_database_from: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000_000,
+        description="Memories from which a partition is searched in the PostgreSQL database, by "
+        "pgvector and full-text search, and not in memory; so is one that `index_memory_mb` has no "
+        "room for. Unset, none is.",
+    )
+    search_approximately_from: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000_000,
+        description="Memories from which `ricordo init --postgres` gives such a partition an "
+        "approximate index (HNSW) of its own. Unset, none gets one: finding by meaning is exact.",
+    )
     tenant: str = Field(default="default", description="Tenant whose memory is used.")
     user: str = Field(
         default_factory=login_name,
@@ -560,6 +575,11 @@ class Settings(BaseSettings):
             raise ValueError(f"embedding_model other than {BUILT_IN!r} needs embedding_base_url")
         if self.embedding_base_url is not None and self.embedding_model == BUILT_IN:
             raise ValueError("embedding_base_url needs embedding_model, the model's name there")
+        if self.search_in_database_from is not None and self.vector_view is not None:
+            raise ValueError(
+                "search_in_database_from and vector_view both say where large partitions are "
+                "searched; unset one of them"
+            )
         self._check_shape()
         return self
 

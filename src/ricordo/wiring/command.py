@@ -29,12 +29,23 @@ def opened(settings: "Settings", /) -> AbstractAsyncContextManager["Ricordo"]:
     return open_memory(settings=settings)
 
 
-async def founded(address: str, /, *, role: str, password: str | None) -> Made:
-    """Make a PostgreSQL database a memory."""
-    from ricordo.wiring.ledgers import found
+async def founded(
+    address: str, /, *, role: str, password: str | None, approximate: int | None
+) -> Made:
+    """Make a PostgreSQL database a memory, and see to the indexes of its large partitions."""
+    from ricordo.wiring.ledgers import found, tune
 
     made = await found(address, role=role, password=password)
-    return Made(name=made.name, role=made.role, password=made.password, created=made.created)
+    tuned = None if approximate is None else await tune(address, least=approximate)
+    return Made(
+        name=made.name,
+        role=made.role,
+        password=made.password,
+        created=made.created,
+        lacking=made.lacking,
+        indexed=() if tuned is None else tuned.made,
+        unindexed=() if tuned is None else tuned.removed,
+    )
 
 
 async def prepared(

@@ -11,6 +11,7 @@ from ricordo.settings import Settings
 
 if TYPE_CHECKING:
     from ricordo.adapters.postgres.founding import Founded
+    from ricordo.adapters.postgres.near_indexes import Tuned
 
 _POSTGRES = ("postgresql", "postgres")
 
@@ -49,3 +50,10 @@ async def found(address: str, *, role: str, password: str | None) -> "Founded":
     from ricordo.adapters.postgres.founding import found
 
     return await found(address, role=role, password=password)
+
+
+async def tune(address: str, *, least: int) -> "Tuned":
+    """See to approximate indexes. Raises as `ricordo.adapters.postgres.near_indexes.tune`."""
+    from ricordo.adapters.postgres.near_indexes import tune
+
+    return await tune(address, least=least)

@@ -24,8 +24,9 @@ from ricordo.wiring.histories import places_outside
 from ricordo.wiring.ledgers import open_ledger
 from ricordo.wiring.messaging import make_relay
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
+from ricordo.wiring.searching import index_for_large
 from ricordo.wiring.telling import make_telemetry
-from ricordo.wiring.views import make_views, viewed_graph, viewed_index
+from ricordo.wiring.views import make_views, viewed_graph
 
 Clock = Callable[[], datetime]
 
@@ -68,6 +69,8 @@ async def open_memory(
         NotFound: the database is not there, or has no memory in it.
         Denied: the server refused the role that connects, or does not guard rows against it.
         Unavailable: it cannot be opened or written just now.
+        Invalid: the settings ask for searches in a database that cannot do that; says what is
+            missing.
         ImportError: the settings want telemetry, and `ricordo[otel]` is not installed; or a
             PostgreSQL address, and `ricordo[postgres]` is not; or events over NATS, and
             `ricordo[nats]` is not.
@@ -140,7 +143,7 @@ async def _services(
     stack.push_async_callback(events.close)
     services = Services(
         ledger=ledger,
-        index=await viewed_index(settings, views, index, ledger, space=space, stack=stack),
+        index=await index_for_large(settings, views, index, ledger, space=space, stack=stack),
         graph=viewed_graph(settings, views, LocalGraph(ledger), ledger),
         embedder=embedder,
         analyzer=analyzer,

@@ -1,12 +1,17 @@
 """The command line on PostgreSQL: founding, opening, and no password where it does not belong."""
 
+import asyncio
 import json
 
 import pytest
 
+from ricordo.adapters.postgres import PostgresLedger
+from ricordo.model import UserScope
 from ricordo.settings.secrets import shown_address
+from ricordo.testing.naive import NOON
 from ricordo.wiring.command import run
 from tests.support.postgres import PASSWORD, Server
+from tests.support.searching import prepared
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
@@ -53,6 +58,28 @@ def test_the_role_s_password_comes_from_the_environment(
     url = first_postgres.url(name, role="from_env")
     said(capsys, "list", "--db", url, "--user", "alice")
     first_postgres.drop(name)
+
+
+def test_init_sees_to_approximate_indexes(
+    vectors_postgres: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the setting: what is large gets one, and one that nobody needs any more goes."""
+    name = vectors_postgres.ledger()
+    url, admin = vectors_postgres.url(name), vectors_postgres.admin(name)
+    said(capsys, "remember", "Works on Project Falcon", "--db", url, "--user", "alice")
+
+    async def prepare() -> None:
+        async with PostgresLedger.open(url, clock=lambda: NOON) as ledger:
+            await prepared(ledger, UserScope(tenant="default", user="alice"))
+
+    asyncio.run(prepare())
+    for least, key, told in (("1", "indexed", "made"), ("9", "unindexed", "removed")):
+        monkeypatch.setenv("RICORDO_SEARCH_APPROXIMATELY_FROM", least)
+        made = json.loads(said(capsys, "init", "--postgres", admin, "--json"))
+        assert (made["lacking"], len(made[key])) == (None, 1), told
+    monkeypatch.setenv("RICORDO_SEARCH_APPROXIMATELY_FROM", "1")
+    assert "indexes made: search_near_" in said(capsys, "init", "--postgres", admin)
+    vectors_postgres.drop(name)
 
 
 @pytest.mark.parametrize(

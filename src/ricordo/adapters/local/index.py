@@ -83,7 +83,7 @@ class LocalIndex:
         size = sum(loaded.size for _, loaded in shelves)
         if not size:
             return Hits()
-        run = _here if size * self._space.dimension <= _SCANNED_AT_ONCE else asyncio.to_thread
+        run = runner(size * self._space.dimension)
         search = await run(lambda: Search(shelves, sought, at=at))
         vector = sought.vector
         if coming is not None:
@@ -104,6 +104,14 @@ class LocalIndex:
                 vectors[memory_id] = vector
         return Likeness(list(vectors), list(vectors.values()))
 
+    async def fresh(self, partitions: Sequence[Partition]) -> list[tuple[Partition, Loaded]]:
+        """Those of the partitions that hold something, loaded; for who searches more than these.
+
+        Raises:
+            SpaceMismatch: one was indexed with another model, transform or analyzer.
+        """
+        return await self._shelves.fresh(tuple(dict.fromkeys(partitions))) if partitions else []
+
     def _check(self, vector: bytes | None) -> None:
         if vector is not None and len(vector) != 4 * self._space.dimension:
             raise SpaceMismatch(
@@ -118,6 +126,11 @@ class LocalIndex:
     async def close(self) -> None:
         """Stop reading and let go of everything; closing twice is not an error."""
         await self._shelves.close()
+
+
+def runner(numbers: int) -> Callable[[Callable[[], T]], Awaitable[T]]:
+    """Where to scan so many numbers: here, or on a thread."""
+    return _here if numbers <= _SCANNED_AT_ONCE else asyncio.to_thread
 
 
 async def _here(work: Callable[[], T]) -> T:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from ricordo.adapters.local.context import Context
 from ricordo.adapters.local.dating import dated
 from ricordo.adapters.local.fusing import Fusion
+from ricordo.adapters.local.glimpsing import glimpsed, lowest
 from ricordo.adapters.local.loaded import Loaded
 from ricordo.adapters.local.meaning import Near, exact, nearest, standing
-from ricordo.adapters.local.view import Numbers, View
+from ricordo.adapters.local.view import Numbers, Unseen, View
 from ricordo.adapters.local.wording import told
 from ricordo.model import Hit, Hits, Partition, Sought, Weights
 
@@ -29,10 +30,15 @@ class Search:
     """
 
     def __init__(
-        self, shelves: Iterable[tuple[Partition, Loaded]], sought: Sought, *, at: datetime | None
+        self,
+        shelves: Iterable[tuple[Partition, Loaded]],
+        sought: Sought,
+        *,
+        at: datetime | None,
+        unseen: Mapping[Partition, Unseen] | None = None,
     ) -> None:
         self._sought = sought
-        self._view = View(shelves, at=at)
+        self._view = View(shelves, at=at, unseen=unseen)
         self._context = Context(self._view)
         self._told = told(self._view, self._context, sought.words)
         self._date = sought.weights.date * dated(self._view, sought.dates)
@@ -43,16 +49,17 @@ class Search:
         Ordered by the best of their ranks, meaning before words before all together.
         """
         view, context, scores = self._view, self._context, self._told.bm25
-        if not view.visible:
-            return Hits()
+        if not view.visible or not view.shown.any():
+            return Hits(visible=view.visible)
         question = None if vector is None else np.frombuffer(vector, "<f4")
+        measured = standing if view.whole else glimpsed
         near = _NOTHING_NEAR if question is None else nearest(view, question, limit=limit)
         holding = np.flatnonzero(scores)
         fusion = Fusion(
             view,
             context,
             self._told,
-            standing=None if question is None else standing(view, question),
+            standing=None if question is None else measured(view, question),
             weights=self._sought.weights,
             date=self._date,
         )
@@ -71,10 +78,10 @@ class Search:
         return Hits(
             hits=hits_of(view, context, order, cosines, scores, fusion),
             visible=view.visible,
-            cosine_low=near.low,
+            cosine_low=near.low if question is None else lowest(view, question, low=near.low),
             cosine_high=near.high,
             bm25_high=float(scores.max()),
-            length=float(view.lengths()[view.shown].sum() / view.visible),
+            length=view.average(view.lengths(), known=lambda unseen: unseen.words),
         )
 
 

@@ -139,12 +139,7 @@ class Shelves:
         return await asyncio.to_thread(make)
 
     def _check(self, partition: Partition, space: Space | None) -> None:
-        if space is not None and space != self._space:
-            raise SpaceMismatch(
-                f"{partition.kind.value}s of {partition.scope} are indexed with {_words(space)}, "
-                f"but this index uses {_words(self._space)}; run `ricordo reindex`, "
-                "or set the former model again"
-            )
+        check_space(partition, space, ours=self._space)
 
     def _keep(self, partition: Partition, loaded: Loaded) -> None:
         self._kept[partition] = loaded
@@ -157,6 +152,16 @@ class Shelves:
     def _discard(self, partition: Partition) -> None:
         self._kept.pop(partition, None)
         self._loading.pop(partition, None)
+
+
+def check_space(partition: Partition, space: Space | None, *, ours: Space) -> None:
+    """Raise `SpaceMismatch` for a partition that was indexed in another space."""
+    if space is not None and space != ours:
+        raise SpaceMismatch(
+            f"{partition.kind.value}s of {partition.scope} are indexed with {_words(space)}, "
+            f"but this index uses {_words(ours)}; run `ricordo reindex`, "
+            "or set the former model again"
+        )
 
 
 async def _result(task: asyncio.Task[Loaded]) -> Loaded:

@@ -55,17 +55,20 @@ def told(view: View, context: Context, words: Sequence[Sequence[int]]) -> Told:
     if not view.visible or not any(lookups):
         return Told(bm25=bm25, own=own, shared=shared)
     lengths = view.lengths()
-    norms = _norms(view, lengths, b=B)
-    flat = _norms(view, lengths, b=B_SHARE)
-    with_neighbours = _norms(view, _spread(context, lengths), b=B_SHARE)
+    spread = in_company(context, lengths)
+    average = view.average(lengths, known=lambda unseen: unseen.words)
+    together = view.average(spread, known=lambda unseen: unseen.company * unseen.visible)
+    norms = _norms(lengths, average=average, b=B)
+    flat = _norms(lengths, average=average, b=B_SHARE)
+    with_neighbours = _norms(spread, average=together, b=B_SHARE)
     mass, known = 0.0, 0
-    for word in words:
-        numbers, counts = _holding(view, lookups, word)
-        rarity = math.log1p((view.visible - len(numbers) + 0.5) / (len(numbers) + 0.5))
+    for place, word in enumerate(words):
+        numbers, counts, held = _holding(view, lookups, word, place=place)
+        rarity = math.log1p((view.visible - held + 0.5) / (held + 0.5))
         mass += rarity
+        known += held > 0
         if not len(numbers):
             continue
-        known += 1
         bm25[numbers] += rarity * counts * (K1 + 1) / (counts + norms[numbers])
         own[numbers] += rarity * counts / (counts + flat[numbers])
         reached, more = _reached(context, numbers, counts)
@@ -73,7 +76,7 @@ def told(view: View, context: Context, words: Sequence[Sequence[int]]) -> Told:
     return Told(bm25=bm25, own=own / mass, shared=shared / mass, known=known / len(words))
 
 
-def _spread(context: Context, values: Scores) -> Scores:
+def in_company(context: Context, values: Scores) -> Scores:
     """Each row's value with its part of its neighbours'."""
     near = BEFORE * context.from_before(values) + AFTER * context.from_after(values)
     return values + context.openness * near
@@ -94,17 +97,21 @@ def _reached(context: Context, numbers: Numbers, counts: Scores) -> tuple[Number
     return reached, more
 
 
-def _norms(view: View, lengths: Scores, *, b: float) -> Scores:
+def _norms(lengths: Scores, *, average: float, b: float) -> Scores:
     """How much each row's length damps its counts."""
-    average = lengths[view.shown].sum() / view.visible or 1.0
-    return K1 * (1 - b + b * lengths / average)
+    return K1 * (1 - b + b * lengths / (average or 1.0))
 
 
-def _holding(view: View, lookups: Sequence[Lookup], word: Sequence[int]) -> tuple[Numbers, Scores]:
-    """The visible rows that hold one of the alternatives, and how often."""
+def _holding(
+    view: View, lookups: Sequence[Lookup], word: Sequence[int], *, place: int
+) -> tuple[Numbers, Scores, int]:
+    """The visible rows that hold one of the alternatives, how often, and how many there are."""
     found: list[Numbers] = []
     counts: list[Scores] = []
-    for (loaded, shown, first), lookup in zip(view.parts(), lookups, strict=True):
+    held = 0
+    parts = zip(view.parts(), view.unseen(), lookups, strict=True)
+    for (loaded, shown, first), unseen, lookup in parts:
+        held += 0 if unseen is None else unseen.held[place]
         matches = [match for term in word for match in lookup.get(term, ())]
         if not matches:
             continue
@@ -112,6 +119,7 @@ def _holding(view: View, lookups: Sequence[Lookup], word: Sequence[int]) -> tupl
         for rows, times in matches:
             most[rows] = np.maximum(most[rows], times)
         rows = np.flatnonzero(most * shown)
+        held += len(rows) if unseen is None else 0
         found.append(rows + first)
         counts.append(most[rows].astype(np.float64))
-    return joined(found, np.intp), joined(counts, np.float64)
+    return joined(found, np.intp), joined(counts, np.float64), held

@@ -73,6 +73,27 @@ _RULES: tuple[tuple[str, str], ...] = (
         "i.scope_id = p.scope_id and i.partition_id = p.id and i.generation > p.generation)",
     ),
     (
+        "copies for searching are what was copied",
+        "select s.memory_id from search_rows s left join memory_index i on i.place = s.place "
+        "where (i.memory_id, i.scope_id, i.partition_id, i.space_id, i.visible, i.valid_from, "
+        "i.valid_until, i.thread, i.said_at, i.recorded_at, i.length) is distinct from "
+        "(s.memory_id, s.scope_id, s.partition_id, s.space_id, s.visible, s.valid_from, "
+        "s.valid_until, s.thread, s.said_at, s.recorded_at, s.length)",
+    ),
+    (
+        "partitions that are searched here are copied",
+        "select i.memory_id from search_partitions f join memory_index i "
+        "on i.place > f.partition_id << 32 and i.place <= "
+        "case when f.filled then (f.partition_id + 1) << 32 else f.reached end "
+        "where not exists (select 1 from search_rows s where s.place = i.place)",
+    ),
+    (
+        "copies for searching are counted",
+        "select t.partition_id from search_totals t where (t.shown, t.words) is distinct from "
+        "(select (count(*), coalesce(sum(s.length), 0)::bigint) from search_rows s "
+        "where s.partition_id = t.partition_id and s.space_id = t.space_id and s.visible = 1)",
+    ),
+    (
         "relations have evidence",
         "select id from relations r where not exists "
         "(select 1 from evidence v where v.relation_row = r.row)",

@@ -7,6 +7,7 @@ leaves nothing behind.
 import asyncio
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from sqlalchemy.pool import NullPool
 from ricordo.adapters.postgres.address import SCHEMA, Address, address_of
 from ricordo.adapters.postgres.faults import meaning, translated
 from ricordo.adapters.postgres.lanes import CONNECT_SECONDS
+from ricordo.adapters.postgres.meanings import FOUND, Meanings, meanings_from
 from ricordo.adapters.postgres.schema import check_version, upgrade, versions
 from ricordo.adapters.postgres.server import check_server
 from ricordo.errors import Denied, ForeignFile, Invalid, Unavailable
@@ -33,6 +35,10 @@ _RACES = ("42710", "23505", "XX000")
 """Roles belong to all databases of a server: whoever founds another one may be in the way."""
 
 
+_NOT_OURS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSchemaName)
+"""Why an administrator of this database may be unable to set up pgvector in it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Founded:
     """What was made.
@@ -44,6 +50,8 @@ class Founded:
             given, or the role was there before.
         created: whether there was no ledger before.
         version: of the schema.
+        lacking: what has to be done, and by whom, before the database can search by itself; None
+            where it can.
     """
 
     name: str
@@ -51,6 +59,7 @@ class Founded:
     password: str | None
     created: bool
     version: str
+    lacking: str | None = None
 
     def __repr__(self) -> str:
         return f"Founded({self.name}, role={self.role}, created={self.created})"
@@ -119,13 +128,36 @@ class _Founding:
             secrets.token_bytes(32),
         )
         made_up = self._login(role, password)
+        meanings = self._make_searchable()
         return Founded(
             name=self._address.name,
             role=role,
             password=made_up,
             created=created,
             version=versions()[-1],
+            lacking=meanings.missing,
         )
+
+    def _make_searchable(self) -> Meanings:
+        """Use pgvector where the server has it. It is no error where it has not, or where this
+        administrator may not create it: only whoever asks for such searches needs it."""
+        meanings = meanings_from(self._one(FOUND))
+        if meanings.version is None and meanings.available is not None:
+            with suppress(*_NOT_OURS), self._driver.transaction():
+                self._statement("create extension if not exists vector schema public")
+            meanings = meanings_from(self._one(FOUND))
+        if meanings.usable and not meanings.used:
+            with suppress(*_NOT_OURS), self._driver.transaction():
+                self._statement("grant usage on schema {} to {}, {}", meanings.place, OWNER, USER)
+                self._statement("set local role {}", OWNER)
+                self._statement(
+                    "alter table {}.search_rows add column embedding {}.vector not null",
+                    SCHEMA,
+                    meanings.place,
+                )
+                self._statement("reset role")
+            meanings = meanings_from(self._one(FOUND))
+        return meanings
 
     def _check_server(self) -> None:
         (version,) = self._one("select current_setting('server_version_num')::int")

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricordo.adapters.postgres.index_reading import IndexReading
+from ricordo.adapters.postgres.search_writing import SEARCHED, SearchWriting
 from ricordo.columns.indexing import LISTED_REMOVALS, PLACES, WORTH_A_LIST, space_values
 from ricordo.columns.memory_rows import is_visible, span
 from ricordo.columns.threads import standing
 from ricordo.model import Indexed, Memory, Partition, Space
 
 
-class IndexWriting(IndexReading):
+class IndexWriting(IndexReading, SearchWriting):
     """Keeps partitions and their indexed rows."""
 
     async def _known(self, partition: Partition) -> tuple[int | None, tuple[Any, ...] | None]:
@@ -76,10 +77,10 @@ class IndexWriting(IndexReading):
         await self._unindex([row])
         space_number = await self._space_number(space)
         visible = int(is_visible(memory))
-        place, generation = await self._row(
+        place, generation, searched = await self._row(
             "update partitions set space_id = %s, next_place = next_place + 1, "
             "generation = generation + 1, size = size + %s where id = %s "
-            "returning next_place - 1, generation",
+            f"returning next_place - 1, generation, {SEARCHED.format('partitions.id')}",
             space_number,
             visible,
             partition,
@@ -104,11 +105,15 @@ class IndexWriting(IndexReading):
             indexed.terms,
             indexed.counts,
         )
+        if searched:
+            copied = indexed.vector, indexed.terms, indexed.counts
+            await self._copy([(partition * PLACES + place, partition, *copied)])
 
     async def _reindex(self, memory: Memory, row: int) -> None:
         """Carry what changed about a memory over to the index row that it keeps."""
         found = await self._row(
             "select i.partition_id, (i.space_id is not distinct from p.space_id)::int, i.visible, "
+            f"{SEARCHED.format('p.id')}, "
             "i.valid_from, i.valid_until, i.thread, i.said_at, i.recorded_at "
             "from memory_index i join partitions p on p.id = i.partition_id "
             "where i.memory_row = %s",
@@ -116,7 +121,8 @@ class IndexWriting(IndexReading):
         )
         if found is None:
             return
-        partition, counted, *shown = found
+        partition, counted, was_visible, searched, *standing_now = found
+        shown = [was_visible, *standing_now]
         visible = int(is_visible(memory))
         now = [visible, *span(memory), *standing(memory)]
         if now == shown:
@@ -129,13 +135,16 @@ class IndexWriting(IndexReading):
             generation,
             row,
         )
+        if searched:
+            await self._copy_again(row)
 
     async def _unindex(self, rows: Sequence[int]) -> int:
         """Remove the index rows of memories; each is listed as removed. Returns how many."""
-        removed = 0
-        for partition, scope, count, visible in await self._rows(
+        removed, copied = 0, False
+        for partition, scope, count, visible, searched in await self._rows(
             "select p.id, p.scope_id, count(*), "
-            "count(*) filter (where i.visible = 1 and i.space_id is not distinct from p.space_id) "
+            "count(*) filter (where i.visible = 1 and i.space_id is not distinct from p.space_id), "
+            f"{SEARCHED.format('p.id')} "
             "from memory_index i join partitions p on p.id = i.partition_id "
             "where i.memory_row = any(%s) group by p.id order by p.id",
             rows,
@@ -159,6 +168,9 @@ class IndexWriting(IndexReading):
             else:  # nothing is left: reading that anew is less than a list of what is gone
                 await self._forget_removals(scope, partition, until=generation)
             removed += count
+            copied = copied or searched
+        if copied:
+            await self._uncopy(rows)
         if removed:
             await self._change("delete from memory_index where memory_row = any(%s)", rows)
         return removed

@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from ricordo.adapters.postgres.address import Address
 from ricordo.adapters.postgres.driving import Connection
 from ricordo.adapters.postgres.faults import AGAIN, FOREIGN, meaning, translated
+from ricordo.adapters.postgres.meanings import Direction, DirectionDumper
 from ricordo.adapters.postgres.watching import WATCH, Watch
 from ricordo.errors import DeadlineExceeded, Unavailable
 
@@ -41,6 +42,7 @@ def adapters() -> AdaptersMap:
     """How values are sent: all whole numbers alike, so that a statement is prepared once."""
     kept = AdaptersMap(psycopg.adapters)
     kept.register_dumper(int, Int8Dumper)
+    kept.register_dumper(Direction, DirectionDumper)
     return kept
 
 

@@ -10,7 +10,10 @@ from ricordo.adapters.postgres.census import census
 from ricordo.adapters.postgres.checking import check
 from ricordo.adapters.postgres.driving import Connection, drive, perform
 from ricordo.adapters.postgres.lanes import READ, WRITE, Begin, Lanes
+from ricordo.adapters.postgres.meanings import Meanings
 from ricordo.adapters.postgres.opening import check_database
+from ricordo.adapters.postgres.search_preparing import Preparing
+from ricordo.adapters.postgres.searching import SearchReading
 from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.adapters.postgres.transaction import Looking, PostgresReading, PostgresWriting
 from ricordo.adapters.postgres.upkeep import Restoring
@@ -19,8 +22,19 @@ from ricordo.columns.scopes import scope_from, scope_key, sealed, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
 from ricordo.events import Event
-from ricordo.model import Backlog, Batch, Census, DeadLetter, Indexed, Lease, Scope, Space, Turn
-from ricordo.ports import Finding, Look, Mark, Unindexed, ViewBuild, Work
+from ricordo.model import (
+    Backlog,
+    Batch,
+    Census,
+    DeadLetter,
+    Indexed,
+    Lease,
+    Partition,
+    Scope,
+    Space,
+    Turn,
+)
+from ricordo.ports import Finding, Look, Mark, Searching, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Session)
@@ -49,11 +63,16 @@ class Opening:
 
 
 class PostgresLedger:
-    """A `ricordo.ports.Ledger` in a database that many processes may use at once."""
+    """A `ricordo.ports.Ledger` in a database that many processes may use at once; with pgvector in
+    it also a `ricordo.ports.SearchingLedger`."""
 
-    def __init__(self, lanes: Lanes, *, secret: bytes, clock: Clock) -> None:
+    def __init__(
+        self, lanes: Lanes, *, name: str, secret: bytes, meanings: Meanings, clock: Clock
+    ) -> None:
         self._lanes = lanes
+        self._name = name
         self._secret = secret
+        self._meanings = meanings
         self._clock = clock
 
     @classmethod
@@ -87,10 +106,10 @@ class PostgresLedger:
     async def _opened(
         cls, address: Address, clock: Clock, *, patience: float, connections: int
     ) -> Self:
-        secret = await check_database(address, patience=patience)
+        secret, meanings = await check_database(address, patience=patience)
         lanes = Lanes(address, size=connections, patience=patience)
         await lanes.open()
-        return cls(lanes, secret=secret, clock=clock)
+        return cls(lanes, name=address.name, secret=secret, meanings=meanings, clock=clock)
 
     async def __aenter__(self) -> Self:
         return self
@@ -365,12 +384,33 @@ class PostgresLedger:
         """See `ricordo.ports.Upkeep`."""
         return await self._alone(upkeep.scopes)
 
+    async def check_search(self) -> None:
+        """See `ricordo.ports.SearchingLedger`. It tells of the database as it was when opened."""
+        missing = self._meanings.missing
+        if missing is not None:
+            raise Invalid(f"the ledger {self._name} cannot search by itself: {missing}")
+
+    async def search(
+        self, look: Callable[[Searching], Awaitable[T]], *, scopes: Sequence[Scope]
+    ) -> T:
+        """See `ricordo.ports.SearchingLedger`."""
+        return await self._look(SearchReading, look, scopes=scopes)
+
+    async def prepare(self, *, partition: Partition) -> bool:
+        """See `ricordo.ports.SearchingLedger`."""
+
+        async def work(tx: Preparing) -> bool:
+            return await tx.prepare(partition=partition)
+
+        await self.check_search()
+        return await self._work(Preparing, work, scope=partition.scope)
+
     async def _look(
         self, kind: type[S], look: Callable[[S], Awaitable[T]], *, scopes: Sequence[Scope]
     ) -> T:
         async def carry(on: Connection, numbers: Sequence[int] | None) -> T:
             entered = dict(zip(asked, numbers or (), strict=True))
-            session = kind(entered, scopes=asked, secret=self._secret, clock=self._clock)
+            session = self._session(kind, entered, asked)
             return await drive(look, session, on=on)
 
         asked = tuple(dict.fromkeys(scopes))
@@ -383,11 +423,20 @@ class PostgresLedger:
     async def _work(self, kind: type[S], work: Callable[[S], Awaitable[T]], *, scope: Scope) -> T:
         async def carry(on: Connection, number: int) -> T:
             entered = {scope: number}
-            session = kind(entered, scopes=(scope,), secret=self._secret, clock=self._clock)
+            session = self._session(kind, entered, (scope,))
             return await drive(work, session, on=on)
 
         begin: Begin = f"{WRITE}; select enter_writing(%s, %s, %s)", scope_key(scope)
         return await self._lanes.run(carry, begin=begin)
+
+    def _session(self, kind: type[S], entered: dict[Scope, int], scopes: Sequence[Scope]) -> S:
+        return kind(
+            entered,
+            scopes=scopes,
+            secret=self._secret,
+            clock=self._clock,
+            types=self._meanings.place,
+        )
 
     async def _over_all(self, carry: Callable[[Connection], Awaitable[T]]) -> T:
         """A look over all scopes, at one instant."""

@@ -6,6 +6,7 @@ from ricordo.adapters.postgres.address import SCHEMA, Address
 from ricordo.adapters.postgres.driving import Connection
 from ricordo.adapters.postgres.faults import translated
 from ricordo.adapters.postgres.lanes import connect
+from ricordo.adapters.postgres.meanings import Meanings, meanings_of
 from ricordo.adapters.postgres.schema import check_version
 from ricordo.adapters.postgres.server import check_server
 from ricordo.errors import Corrupt, Denied, ForeignFile, NotFound, Unavailable
@@ -19,8 +20,8 @@ _FOUND = (
 )
 
 
-async def check_database(address: Address, *, patience: float) -> bytes:
-    """Look at what is there, and return the ledger's secret.
+async def check_database(address: Address, *, patience: float) -> tuple[bytes, Meanings]:
+    """Look at what is there, and return the ledger's secret, and what it has of pgvector.
 
     Raises:
         NotFound: there is no ledger in it.
@@ -33,7 +34,7 @@ async def check_database(address: Address, *, patience: float) -> bytes:
         with translated(address.name):
             check_server(connection.info.server_version, name=address.name)
             await _check_content(connection, address)
-            return await _secret(connection, address)
+            return await _secret(connection, address), await meanings_of(connection)
 
 
 async def _check_content(connection: Connection, address: Address) -> None:

@@ -50,6 +50,7 @@ class Session:
         scopes: the only scopes that may be touched.
         secret: the ledger's own key, for keyed hashes.
         clock: the time.
+        types: the schema of pgvector's types and operators; '' where the database has none.
     """
 
     def __init__(
@@ -59,11 +60,13 @@ class Session:
         scopes: Sequence[Scope],
         secret: bytes,
         clock: Clock,
+        types: str = "",
     ) -> None:
         self._numbers = numbers
         self._scopes = frozenset(scopes)
         self._secret = secret
         self._clock = clock
+        self._types = types
         self._ended = False
 
     def end(self) -> None:

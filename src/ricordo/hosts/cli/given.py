@@ -73,24 +73,33 @@ class Made:
         role: what programs connect as.
         password: of that role where one was made up; None otherwise.
         created: whether there was no memory in it before.
+        lacking: what it lacks to search large partitions by itself; None where it can.
+        indexed, unindexed: approximate indexes that were made and removed, by name.
     """
 
     name: str
     role: str
     password: str | None
     created: bool
+    lacking: str | None = None
+    indexed: Sequence[str] = ()
+    unindexed: Sequence[str] = ()
 
 
 class Founder(Protocol):
     """Makes a database on a server a memory."""
 
-    async def __call__(self, address: str, /, *, role: str, password: str | None) -> Made:
+    async def __call__(
+        self, address: str, /, *, role: str, password: str | None, approximate: int | None
+    ) -> Made:
         """Make roles, rights and tables, as far as they are not there yet.
 
         Args:
             address: of the database, as an administrator.
             role: what programs connect as.
             password: of that role; None keeps its own, or makes one up.
+            approximate: memories from which a partition that is searched in the database gets an
+                approximate index; None leaves indexes as they are.
         """
         ...
 

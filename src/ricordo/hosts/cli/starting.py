@@ -8,6 +8,7 @@ import typer
 
 from ricordo.errors import Conflict, Invalid
 from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.given import Made
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import FILE
 
@@ -61,7 +62,13 @@ async def _found(here: Here, address: str, *, role: str) -> None:
     if here.given.founder is None:
         raise Invalid("this build knows no PostgreSQL")
     password = os.environ.get(ROLE_PASSWORD_VARIABLE) or None
-    made = await here.given.founder(address, role=role, password=password)
+    settings = here.settings
+    made = await here.given.founder(
+        address,
+        role=role,
+        password=password,
+        approximate=settings.search_approximately_from,
+    )
     state = "is ready" if made.created else "is there already, and up to date"
     secret = "" if made.password is None else f"\nIts password, shown only now: {made.password}"
     here.screen.result(
@@ -70,9 +77,25 @@ async def _found(here: Here, address: str, *, role: str) -> None:
             "created": made.created,
             "role": made.role,
             "password": made.password,
+            "lacking": made.lacking,
+            "indexed": list(made.indexed),
+            "unindexed": list(made.unindexed),
         },
-        text=f"{made.name} {state}. Programs connect as {made.role}.{secret}",
+        text=f"{made.name} {state}. Programs connect as {made.role}.{secret}"
+        + _searches(made, wanted=settings.search_in_database_from is not None),
     )
+
+
+def _searches(made: Made, *, wanted: bool) -> str:
+    """What was done for searches in the database, as far as there is something to say."""
+    told = ""
+    if wanted and made.lacking is not None:
+        told += f"\nIt cannot search large partitions by itself: {made.lacking}."
+    if made.indexed:
+        told += f"\nApproximate indexes made: {', '.join(made.indexed)}"
+    if made.unindexed:
+        told += f"\nApproximate indexes removed: {', '.join(made.unindexed)}"
+    return told
 
 
 def _write_settings(path: Path) -> None:
