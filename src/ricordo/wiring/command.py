@@ -11,12 +11,13 @@ from ricordo.hosts.cli.given import Kit, Made
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.model import Principal, Recollection
+    from ricordo.ports.moving import Movable
     from ricordo.settings import Settings
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
-    return main(argv, opener=opened, demo=demo, companion=companion, founder=founded)
+    return main(argv, opener=opened, demo=demo, companion=companion, founder=founded, mover=movable)
 
 
 def opened(settings: "Settings", /) -> AbstractAsyncContextManager["Ricordo"]:
@@ -32,6 +33,13 @@ async def founded(address: str, /, *, role: str, password: str | None) -> Made:
 
     made = await found(address, role=role, password=password)
     return Made(name=made.name, role=made.role, password=made.password, created=made.created)
+
+
+def movable(address: str, /, *, fill: bool = False) -> AbstractAsyncContextManager["Movable"]:
+    """One end of a move of a whole memory."""
+    from ricordo.wiring.ledgers import open_movable
+
+    return open_movable(address, fill=fill)
 
 
 def companion(

@@ -12,9 +12,10 @@ from ricordo.hosts.cli.chatting import chat
 from ricordo.hosts.cli.correcting import edit, erase, forget
 from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
-from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener
+from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Mover, Opener
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
+from ricordo.hosts.cli.moving import migrate
 from ricordo.hosts.cli.naming import ENTITIES
 from ricordo.hosts.cli.outside import rebuild, verify
 from ricordo.hosts.cli.parked import DEADLETTERS
@@ -42,6 +43,7 @@ COMMANDS = {
         rebuild,
         import_,
         export,
+        migrate,
         stats,
         doctor,
     ),
@@ -62,6 +64,7 @@ def build_app(
     demo: Demo | None = None,
     companion: Companion | None = None,
     founder: Founder | None = None,
+    mover: Mover | None = None,
     only: str | None = None,
 ) -> typer.Typer:
     """The command line over what the wiring can open.
@@ -72,7 +75,7 @@ def build_app(
         companion: gives an agent of the framework its memory, for `chat`.
         only: leave out the other commands where this is the name of one; to start faster.
     """
-    given = Given(opener=opener, demo=demo, companion=companion, founder=founder)
+    given = Given(opener=opener, demo=demo, companion=companion, founder=founder, mover=mover)
     app = typer.Typer(
         name="ricordo",
         help=_SUMMARY,
@@ -111,6 +114,7 @@ def main(
     demo: Demo | None = None,
     companion: Companion | None = None,
     founder: Founder | None = None,
+    mover: Mover | None = None,
 ) -> int:
     """Run one command.
 
@@ -121,7 +125,7 @@ def main(
     for stream in (sys.stdout, sys.stderr):
         _forgive(stream)
     only = words[0] if words else None
-    app = build_app(opener, demo=demo, companion=companion, founder=founder, only=only)
+    app = build_app(opener, demo=demo, companion=companion, founder=founder, mover=mover, only=only)
     try:
         code = _run(app, words)
         sys.stdout.flush()
