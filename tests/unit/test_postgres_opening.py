@@ -115,18 +115,18 @@ async def test_somebody_else_s_schema_is_foreign(postgres: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "match"), [("0001", "needs 0004"), ("9999", "Upgrade Ricordo")]
+    ("version", "match"), [("0001", "needs 0005"), ("9999", "Upgrade Ricordo")]
 )
 async def test_another_schema_is_wrong(
     postgres: Server, database: str, version: str, match: str
 ) -> None:
-    assert versions()[-1] == "0004"
+    assert versions()[-1] == "0005"
     postgres.run(f"update ricordo.alembic_version set version_num = '{version}'", database=database)
     await _refused(postgres.url(database), WrongSchema, match)
     if version == "9999":
         with pytest.raises(WrongSchema, match="Upgrade Ricordo"):
             await found(postgres.admin(database))
-    postgres.run("update ricordo.alembic_version set version_num = '0004'", database=database)
+    postgres.run("update ricordo.alembic_version set version_num = '0005'", database=database)
 
 
 async def test_a_lost_secret_is_corrupt(postgres: Server, database: str) -> None:
@@ -140,9 +140,16 @@ async def test_a_role_that_no_rule_holds_for_is_denied(postgres: Server, databas
     await _refused(postgres.admin(database), Denied, "may see every scope's rows")
 
 
-async def test_a_member_of_the_owner_is_denied(postgres: Server, database: str) -> None:
-    postgres.run("create role climber login password 'x' in role ricordo_operator")
-    await _refused(postgres.url(database, role="climber", password="x"), Denied, "every scope's")
+@pytest.mark.parametrize("role", ["ricordo_owner", "ricordo_operator", "ricordo_mover"])
+async def test_a_member_of_who_sees_more_is_denied(
+    postgres: Server, database: str, role: str
+) -> None:
+    postgres.run(f"create role climber login password 'x' in role {role}")
+    try:
+        url = postgres.url(database, role="climber", password="x")
+        await _refused(url, Denied, "every scope's")
+    finally:
+        postgres.run("drop role climber")
 
 
 @pytest.mark.parametrize(("version", "refused"), [(140012, True), (150000, False), (180004, False)])
