@@ -89,7 +89,8 @@ class PostgresMovable:
 
     async def note(self) -> str | None:
         """See `ricordo.ports.moving.Movable`."""
-        async with self._doing():
+        # A process that was killed may have left a transaction that the server is still ending.
+        async with self._doing(writing=True):
             return await self._note()
 
     async def begin(self, secret: bytes, *, note: str) -> None:
@@ -183,7 +184,7 @@ class PostgresMovable:
         return found[0]
 
     async def _note(self) -> str | None:
-        found = await self._one("select value from meta where name = %s", MOVING)
+        found = await self._one("select value from meta where name = %s for share", MOVING)
         return bytes(found[0]).decode() if found else None
 
     async def _noting(
