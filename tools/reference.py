@@ -16,6 +16,7 @@ from tools import asyncapi, library_pages
 from ricordo.hosts.cli.app import COMMANDS, GROUPS, build_app
 from ricordo.hosts.cli.command import Command
 from ricordo.hosts.cli.exits import EXIT_CODES, INTERRUPTED
+from ricordo.hosts.cli.given import Given
 from ricordo.settings import Settings
 from ricordo.settings.template import example
 
@@ -194,7 +195,7 @@ def _parameters(name: str) -> list[Any]:
 
 
 def _found(name: str) -> Any:
-    found: Any = typer.main.get_command(build_app(_never))
+    found: Any = typer.main.get_command(build_app(Given(opener=_never)))
     for word in name.split():
         found = found.commands[word]
     return found

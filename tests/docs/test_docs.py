@@ -24,6 +24,7 @@ import ricordo
 from ricordo import errors, events
 from ricordo.hosts import maf
 from ricordo.hosts.cli.app import build_app
+from ricordo.hosts.cli.given import Given
 from tests.support.fake_model import FakeModel
 
 ROOT = Path(__file__).parents[2]
@@ -282,7 +283,7 @@ LINES = [
 
 @pytest.mark.parametrize("words", LINES)
 def test_every_documented_command_is_understood(words: list[str]) -> None:
-    found: Any = typer.main.get_command(build_app(_never))
+    found: Any = typer.main.get_command(build_app(Given(opener=_never)))
     rest = words[1:]
     while hasattr(found, "commands"):
         assert rest, words

@@ -109,6 +109,7 @@ def test_the_program_s_role_owns_nothing_and_can_become_nobody(raw: psycopg.Conn
     for statement in (
         "set role ricordo_owner",
         "set role ricordo_operator",
+        "set role ricordo_mover",
         "alter table memories disable row level security",
         "alter table memories no force row level security",
         "drop policy entered on memories",

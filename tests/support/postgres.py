@@ -120,7 +120,8 @@ class Server:
             ).fetchone() or ("",)
             connection.execute(
                 f"truncate {listed} restart identity; update ricordo.outbox_end set position = 0; "
-                "alter sequence ricordo.served_turns restart".encode()
+                "alter sequence ricordo.served_turns restart; "
+                "delete from ricordo.meta where name <> 'secret'".encode()
             )
         self._free.append(name)
 

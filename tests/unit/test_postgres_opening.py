@@ -141,9 +141,16 @@ async def test_a_role_that_no_rule_holds_for_is_denied(postgres: Server, databas
     await _refused(postgres.admin(database), Denied, "may see every scope's rows")
 
 
-async def test_a_member_of_the_owner_is_denied(postgres: Server, database: str) -> None:
-    postgres.run("create role climber login password 'x' in role ricordo_operator")
-    await _refused(postgres.url(database, role="climber", password="x"), Denied, "every scope's")
+@pytest.mark.parametrize("role", ["ricordo_owner", "ricordo_operator", "ricordo_mover"])
+async def test_a_member_of_who_sees_more_is_denied(
+    postgres: Server, database: str, role: str
+) -> None:
+    postgres.run(f"create role climber login password 'x' in role {role}")
+    try:
+        url = postgres.url(database, role="climber", password="x")
+        await _refused(url, Denied, "every scope's")
+    finally:
+        postgres.run("drop role climber")
 
 
 @pytest.mark.parametrize(("version", "refused"), [(140012, True), (150000, False), (180004, False)])

@@ -6,19 +6,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
-from ricordo.hosts.cli.given import Kit, Made, Prepared
+from ricordo.hosts.cli.given import Given, Kit, Made, Prepared
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.model import Principal, Recollection
     from ricordo.ports import Ledger
+    from ricordo.ports.moving import Movable
     from ricordo.settings import Settings
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
     return main(
-        argv, opener=opened, demo=demo, companion=companion, founder=founded, preparer=prepared
+        argv,
+        given=Given(
+            opener=opened,
+            demo=demo,
+            companion=companion,
+            founder=founded,
+            preparer=prepared,
+            mover=movable,
+        ),
     )
 
 
@@ -60,6 +69,13 @@ async def prepared(
     from ricordo.wiring.messaging import prepare
 
     return await prepare(ledger, settings, consumers=consumers, dry_run=dry_run)
+
+
+def movable(address: str, /, *, fill: bool = False) -> AbstractAsyncContextManager["Movable"]:
+    """One end of a move of a whole memory."""
+    from ricordo.wiring.ledgers import open_movable
+
+    return open_movable(address, fill=fill)
 
 
 def companion(

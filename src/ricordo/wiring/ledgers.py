@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.errors import Invalid
 from ricordo.ports import Ledger
+from ricordo.ports.moving import Movable
 from ricordo.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ def open_ledger(
         Invalid: it is the address of no known kind of ledger.
         ImportError: it needs an extra that is not installed; the message names it.
     """
-    kind, parted, _ = address.partition("://")
-    if parted and kind in _POSTGRES:
+    if _on_postgres(address):
         from ricordo.adapters.postgres import PostgresLedger
 
         return PostgresLedger.open(
@@ -35,14 +35,37 @@ def open_ledger(
             patience=settings.postgres_patience,
             connections=settings.postgres_connections,
         )
+    from ricordo.adapters.sqlite import SqliteLedger
+
+    return SqliteLedger.open(address.removeprefix("sqlite:///"), clock=clock)
+
+
+def open_movable(address: str, *, fill: bool) -> AbstractAsyncContextManager[Movable]:
+    """One end of a move, about to be open: a file, or a server as an administrator.
+
+    Raises as `open_ledger`.
+    """
+    if _on_postgres(address):
+        from ricordo.adapters.postgres.moving import moving
+
+        return moving(address)
+    from ricordo.adapters.sqlite.moving import filling, reading
+
+    path = address.removeprefix("sqlite:///")
+    return filling(path) if fill else reading(path)
+
+
+def _on_postgres(address: str) -> bool:
+    """Whether the address is a server's, and not a file's. Raises `Invalid` when it is neither."""
+    kind, parted, _ = address.partition("://")
+    if parted and kind in _POSTGRES:
+        return True
     if parted and not address.startswith("sqlite:///"):
         raise Invalid(
             f"{kind[:40]!a} is no known kind of ledger; give a file's path or a postgresql:// "
             "address"
         )
-    from ricordo.adapters.sqlite import SqliteLedger
-
-    return SqliteLedger.open(address.removeprefix("sqlite:///"), clock=clock)
+    return False
 
 
 async def found(address: str, *, role: str, password: str | None) -> "Founded":

@@ -15,6 +15,7 @@ import pytest
 
 from ricordo import Ricordo, Settings, open_memory
 from ricordo.hosts.cli import main
+from ricordo.hosts.cli.given import Given
 from ricordo.testing.embedding import HashingEmbedder
 
 
@@ -68,7 +69,7 @@ def cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> C
     def run(*argv: str, stdin: bytes = b"", **parts: Any) -> Ended:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
-        code = main(argv, **{"opener": opener, **parts})
+        code = main(argv, given=Given(**{"opener": opener, **parts}))
         out, err = capfd.readouterr()
         assert "Traceback" not in err
         assert len(err.splitlines()) <= 6 or "--verbose" in argv

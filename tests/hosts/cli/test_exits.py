@@ -12,6 +12,7 @@ from ricordo import Ricordo, Settings, errors
 from ricordo.errors import RicordoError
 from ricordo.hosts.cli import main
 from ricordo.hosts.cli.exits import EXIT_CODES, exit_code
+from ricordo.hosts.cli.given import Given
 from tests.hosts.cli.conftest import Cli, opener
 
 
@@ -61,11 +62,11 @@ def test_an_unexpected_error_is_one_line_and_with_verbose_a_traceback(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     fail = _failing(ZeroDivisionError("by zero"))
-    assert main(["init"], opener=fail) == 1
+    assert main(["init"], given=Given(opener=fail)) == 1
     assert capfd.readouterr().err == (
         "ricordo: unexpected ZeroDivisionError: by zero; --verbose shows where\n"
     )
-    assert main(["init", "--verbose"], opener=fail) == 1
+    assert main(["init", "--verbose"], given=Given(opener=fail)) == 1
     assert "Traceback" in capfd.readouterr().err
 
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 CONNECT_SECONDS = 5.0
 """To wait for a connection to be made."""
 
-_GRACE = 2.0
+GRACE = 2.0
 """The server ends what takes too long by itself; this much later its silence is not waited for."""
 
 _KEPT = 3
@@ -175,7 +175,7 @@ class Lanes:
         *,
         patience: float,
     ) -> T:
-        watch = Watch(on, seconds=patience + _GRACE)
+        watch = Watch(on, seconds=patience + GRACE)
         WATCH.set(watch)
         committing = False
         try:
@@ -188,7 +188,7 @@ class Lanes:
             if watch.cut:
                 raise DeadlineExceeded(
                     f"the ledger {self._address.name}: the server said nothing for "
-                    f"{patience + _GRACE:g} seconds; the connection was given up"
+                    f"{patience + GRACE:g} seconds; the connection was given up"
                 ) from error
             if committing and (on.broken or on.closed):
                 raise Unavailable(

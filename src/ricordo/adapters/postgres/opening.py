@@ -9,14 +9,15 @@ from ricordo.adapters.postgres.lanes import connect
 from ricordo.adapters.postgres.meanings import Meanings, meanings_of
 from ricordo.adapters.postgres.schema import check_version
 from ricordo.adapters.postgres.server import check_server
+from ricordo.columns.moved import MOVING, under_way
 from ricordo.errors import Corrupt, Denied, ForeignFile, NotFound, Unavailable
 
 _FOUND = (
     "select pg_is_in_recovery(), to_regnamespace(%s)::text, to_regclass(%s)::text, "
     "has_schema_privilege(coalesce(to_regnamespace(%s), to_regnamespace('pg_catalog')), 'usage'), "
     "(select rolsuper or rolbypassrls from pg_roles where rolname = current_user), "
-    "exists (select 1 from pg_roles where rolname in ('ricordo_owner', 'ricordo_operator') "
-    "and pg_has_role(oid, 'member'))"
+    "exists (select 1 from pg_roles where rolname in "
+    "('ricordo_owner', 'ricordo_operator', 'ricordo_mover') and pg_has_role(oid, 'member'))"
 )
 
 
@@ -37,7 +38,19 @@ async def check_database(address: Address, *, patience: float) -> tuple[bytes, M
             return await _secret(connection, address), await meanings_of(connection)
 
 
-async def _check_content(connection: Connection, address: Address) -> None:
+async def check_to_move(connection: Connection, address: Address) -> None:
+    """Look at what is there, for somebody who is to see every row of it.
+
+    Raises as `check_database`, but for `Denied` where the role may not.
+    """
+    with translated(address.name):
+        check_server(connection.info.server_version, name=address.name)
+        await _check_content(connection, address, to_move=True)
+
+
+async def _check_content(
+    connection: Connection, address: Address, *, to_move: bool = False
+) -> None:
     kept = f"{SCHEMA}.alembic_version"
     standby, schema, table, usable, unguarded, elevated = await _one(
         connection, _FOUND, SCHEMA, kept, SCHEMA
@@ -49,7 +62,12 @@ async def _check_content(connection: Connection, address: Address) -> None:
             f"the database {address.name} has a schema named {SCHEMA} that is not a Ricordo "
             "ledger; nothing was changed"
         )
-    if unguarded or elevated:
+    if to_move and not (unguarded or elevated):
+        raise Denied(
+            f"the role that connects to {address.name} may not see every scope's rows, which a "
+            "move needs; connect as the administrator that `ricordo init --postgres` was run as"
+        )
+    if not to_move and (unguarded or elevated):
         raise Denied(
             f"the role that connects to {address.name} may see every scope's rows; connect as the "
             "role that `ricordo init --postgres` made"
@@ -60,6 +78,10 @@ async def _check_content(connection: Connection, address: Address) -> None:
         raise Unavailable(
             f"the server {address.name} only reads; it is a standby. Name the primary"
         )
+    if not to_move and await _one(
+        connection, f"select 1 from {SCHEMA}.meta where name = %s", MOVING
+    ):
+        raise Unavailable(under_way(address.name))
 
 
 async def _secret(connection: Connection, address: Address) -> bytes:

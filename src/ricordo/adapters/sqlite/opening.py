@@ -15,9 +15,18 @@ from ricordo.adapters.sqlite.schema import (
     Migration,
     check_version,
     migrate,
+    migrations,
     version_of,
 )
-from ricordo.errors import Corrupt, ForeignFile, Invalid, NotFound, Unavailable
+from ricordo.columns.moved import MOVING, under_way
+from ricordo.errors import (
+    Corrupt,
+    ForeignFile,
+    Invalid,
+    NotFound,
+    Unavailable,
+    WrongSchema,
+)
 
 _CACHED_STATEMENTS = 512
 _LOOKS = 4
@@ -36,9 +45,19 @@ class Opened:
 
 
 def open_file(
-    path: Path, *, create: bool, steps: Sequence[Migration], patience: float, readers: int
+    path: Path,
+    *,
+    create: bool,
+    steps: Sequence[Migration],
+    patience: float,
+    readers: int,
+    to_fill: bool = False,
 ) -> Opened:
-    """Check, create or migrate the file, and connect to it. Blocks."""
+    """Check, create or migrate the file, and connect to it. Blocks.
+
+    Args:
+        to_fill: also one that a move has not filled yet.
+    """
     name = str(path)
     _check_path(path, create=create)
     with translated(name):
@@ -49,14 +68,45 @@ def open_file(
         except OSError as error:
             raise Unavailable(f"the ledger {path} cannot be opened: {error.strerror}") from error
         try:
-            return _connect_all(path, file, steps=steps, patience=patience, readers=readers)
+            return _connect_all(
+                path, file, steps=steps, patience=patience, readers=readers, to_fill=to_fill
+            )
         except BaseException:
             file.release()
             raise
 
 
+def open_to_read(path: Path, *, patience: float) -> sqlite3.Connection:
+    """Connect to a ledger of this version's schema, and change nothing. Blocks.
+
+    Raises:
+        WrongSchema: it is an older one; whoever opens it otherwise brings it up to date.
+    """
+    steps = migrations()
+    _check_path(path, create=False)
+    with translated(str(path)):
+        _check_quietly(path, steps)
+        with ExitStack() as opened:
+            connection = opened.enter_context(closing(_connect(path, "ro", patience)))
+            version = version_of(connection)
+            if version != steps[-1].version:
+                check_version(version, steps=steps, path=str(path))
+                raise WrongSchema(
+                    f"the ledger {path} has schema {version}; this version of Ricordo needs "
+                    f"{steps[-1].version}. `ricordo doctor --db` brings it up to date"
+                )
+            opened.pop_all()
+            return connection
+
+
 def _connect_all(
-    path: Path, file: RawFile, *, steps: Sequence[Migration], patience: float, readers: int
+    path: Path,
+    file: RawFile,
+    *,
+    steps: Sequence[Migration],
+    patience: float,
+    readers: int,
+    to_fill: bool,
 ) -> Opened:
     with ExitStack() as opened:
 
@@ -69,6 +119,11 @@ def _connect_all(
         secret = writer.execute("select value from meta where name = 'secret'").fetchone()
         if secret is None:
             raise Corrupt(f"the ledger {path} has lost its secret; restore it from a backup")
+        if (
+            not to_fill
+            and writer.execute("select 1 from meta where name = ?", (MOVING,)).fetchone()
+        ):
+            raise Unavailable(under_way(str(path)))
         mover = connect("rw")
         for connection in (writer, mover):
             # They wait by themselves, on the writer's thread; see `begin`.

@@ -13,9 +13,10 @@ from ricordo.hosts.cli.correcting import edit, erase, forget
 from ricordo.hosts.cli.events import EVENTS
 from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
-from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener, Preparer
+from ricordo.hosts.cli.given import Given
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
+from ricordo.hosts.cli.moving import migrate
 from ricordo.hosts.cli.naming import ENTITIES
 from ricordo.hosts.cli.outside import rebuild, verify
 from ricordo.hosts.cli.parked import DEADLETTERS
@@ -43,6 +44,7 @@ COMMANDS = {
         rebuild,
         import_,
         export,
+        migrate,
         stats,
         doctor,
     ),
@@ -58,24 +60,12 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[2]
 """What the parser raises for a wrong command line; it has no public name in every version."""
 
 
-def build_app(
-    opener: Opener,
-    *,
-    demo: Demo | None = None,
-    companion: Companion | None = None,
-    founder: Founder | None = None,
-    preparer: Preparer | None = None,
-    only: str | None = None,
-) -> typer.Typer:
+def build_app(given: Given, *, only: str | None = None) -> typer.Typer:
     """The command line over what the wiring can open.
 
     Args:
-        opener: opens the memory that settings describe.
-        demo: plays the demonstration.
-        companion: gives an agent of the framework its memory, for `chat`.
         only: leave out the other commands where this is the name of one; to start faster.
     """
-    given = Given(opener=opener, demo=demo, companion=companion, founder=founder, preparer=preparer)
     app = typer.Typer(
         name="ricordo",
         help=_SUMMARY,
@@ -107,15 +97,7 @@ def _names() -> set[str]:
     return {one.name for commands in COMMANDS.values() for one in commands} | set(GROUPS)
 
 
-def main(
-    argv: Sequence[str] | None = None,
-    *,
-    opener: Opener,
-    demo: Demo | None = None,
-    companion: Companion | None = None,
-    founder: Founder | None = None,
-    preparer: Preparer | None = None,
-) -> int:
+def main(argv: Sequence[str] | None = None, *, given: Given) -> int:
     """Run one command.
 
     Returns:
@@ -125,9 +107,7 @@ def main(
     for stream in (sys.stdout, sys.stderr):
         _forgive(stream)
     only = words[0] if words else None
-    app = build_app(
-        opener, demo=demo, companion=companion, founder=founder, preparer=preparer, only=only
-    )
+    app = build_app(given, only=only)
     try:
         code = _run(app, words)
         sys.stdout.flush()

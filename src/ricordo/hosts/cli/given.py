@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
     from ricordo.model import Principal, Recollection
     from ricordo.ports import Ledger
+    from ricordo.ports.moving import Movable
     from ricordo.settings import Settings
 
 
@@ -149,12 +150,37 @@ class Preparer(Protocol):
         ...
 
 
+class Mover(Protocol):
+    """Opens one end of a move of a whole memory, and closes it."""
+
+    def __call__(
+        self, address: str, /, *, fill: bool = False
+    ) -> AbstractAsyncContextManager["Movable"]:
+        """An async context manager that yields the end.
+
+        Args:
+            address: a file's path, or of a server as an administrator.
+            fill: open it to be filled, and make it where it is a file; else it is only read.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The parts that commands work with; without `demo` or `companion` their command is absent."""
+    """The parts that commands work with; a command whose part is missing says so.
+
+    Args:
+        opener: opens the memory that settings describe.
+        demo: plays the demonstration.
+        companion: gives an agent of the framework its memory, for `chat`.
+        founder: makes a PostgreSQL database a memory.
+        preparer: makes the streams of events.
+        mover: opens the two ends of a move.
+    """
 
     opener: Opener
     demo: Demo | None = None
     companion: Companion | None = None
     founder: Founder | None = None
     preparer: Preparer | None = None
+    mover: Mover | None = None
