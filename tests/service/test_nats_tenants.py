@@ -10,18 +10,26 @@ from typing import Any
 import nats
 import pytest
 from nats.aio.client import Client
+from pydantic import SecretStr
 
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.model import UserScope
 from ricordo.settings import Settings
 from ricordo.wire import permissions_of, written
-from ricordo.wiring.messaging import events_stream, prepare
+from ricordo.wiring.messaging import events_stream, make_relay, prepare
 from tests.support.nats_server import NatsServer
 from tests.support.publishing import validator
 from tests.support.relaying import PATIENCE, now, stored
 
 TENANTS = ("acme", "umbrella corp. *>")
 STREAM = "ricordo_events"
+RELAY = (
+    "ricordo.*.events.>",
+    f"$JS.API.STREAM.INFO.{STREAM}",
+    f"$JS.API.STREAM.MSG.GET.{STREAM}",
+    f"$JS.API.STREAM.PURGE.{STREAM}",
+)
+"""What the how-to says that a relay needs."""
 
 
 def _users() -> str:
@@ -31,6 +39,11 @@ def _users() -> str:
             permissions_of(tenant, prefix="ricordo", stream=STREAM, consumers=["billing"])
         )
         users.append(f'{{ user: "tenant{number}", password: "secret{number}", {allowed} }}')
+    allowed = ", ".join(f'"{subject}"' for subject in RELAY)
+    users.append(
+        f'{{ user: "relay", password: "relays", permissions: {{ publish: {{ allow: [{allowed}] }}, '
+        'subscribe: { allow: ["_INBOX.>"] } } }'
+    )
     return "authorization { users: [\n" + "\n".join(users) + "\n] }"
 
 
@@ -91,8 +104,6 @@ async def guest(server: NatsServer, number: int) -> AsyncIterator[Guest]:
 
 async def relay_some(ledger: SqliteLedger, settings: Settings) -> None:
     """Three events of each tenant."""
-    from ricordo.wiring.messaging import make_relay
-
     relay = await make_relay(settings, ledger, clock=now)
     assert relay is not None
     for tenant in TENANTS:
@@ -100,6 +111,11 @@ async def relay_some(ledger: SqliteLedger, settings: Settings) -> None:
         for number in range(3):
             event = stored(scope, number)
             await ledger.write(lambda tx, event=event: tx.emit(event), scope=scope)
+    await relay.drain()
+    scope = UserScope(tenant=TENANTS[0], user="gone")
+    await ledger.write(lambda tx: tx.emit(stored(scope, 9)), scope=scope)
+    await relay.drain()
+    await ledger.write(lambda tx: tx.erase(scope=scope, at=now()), scope=scope)
     await relay.drain()
     await relay.resign()
     await relay.close()
@@ -113,7 +129,8 @@ async def test_a_tenant_hears_and_reads_its_own_events_and_no_other_s(
     async with guest(server, 0) as mine, guest(server, 1) as theirs:
         heard = await mine.client.subscribe("ricordo.acme.events.>")
         await mine.client.flush()
-        await relay_some(ledger, settings)
+        mere = {"nats_user": "relay", "nats_password": SecretStr("relays")}
+        await relay_some(ledger, settings.model_copy(update=mere))
         live = [(await heard.next_msg(timeout=PATIENCE)).data for _ in range(3)]
         kept = await pulled(mine.client, "acme_billing", 0)
         assert live == kept

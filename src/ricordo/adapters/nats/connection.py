@@ -84,9 +84,9 @@ class NatsConnection:
         return cast("JetStreamContext", client.jetstream(timeout=self.access.patience))
 
     @asynccontextmanager
-    async def asking(self) -> AsyncGenerator[None]:
-        """A deadline for the calls inside, and errors of ours."""
-        async with translated(self.access.address, deadline=self.access.patience):
+    async def asking(self, deadline: float | None = None) -> AsyncGenerator[None]:
+        """A deadline for the calls inside, by default the patience, and errors of ours."""
+        async with translated(self.access.address, deadline=deadline or self.access.patience):
             yield
 
     @asynccontextmanager

@@ -11,7 +11,7 @@ from ricordo.adapters.nats.connection import NatsConnection
 from ricordo.adapters.nats.envelope import STRUCTURED, write_event
 from ricordo.adapters.nats.faults import told
 from ricordo.adapters.nats.plan import check_owner
-from ricordo.errors import Conflict, Unavailable
+from ricordo.errors import Conflict, DeadlineExceeded, Unavailable
 from ricordo.events import Event, UserMemoryErased
 from ricordo.model import UserScope
 from ricordo.ports import Reached
@@ -22,9 +22,9 @@ POSITION = "Ricordo-Position"
 
 _KNOWN_PEOPLE = 10_000
 
-_SILENCE = 2.0
-"""Seconds without an answer, while messages are in flight, after which one begins anew. Beginning
-anew does no harm, so this is short: a stream's leader may have changed."""
+_SILENCE = 3.0
+"""Seconds without an answer after which one begins anew, at another node. Beginning anew does no
+harm, so this is short: a stream's leader may have changed."""
 
 
 class NatsEvents:
@@ -63,8 +63,15 @@ class NatsEvents:
         client = await self._connection.client()
         if self._appender is None or self._appender.client is not client:
             self._appender = Appender(client, stream=self._stream)
+        try:
+            return await self._opened()
+        except DeadlineExceeded:
+            await self._connection.drop()
+            raise
+
+    async def _opened(self) -> Reached | None:
         js = await self._connection.jetstream()
-        async with self._connection.asking():
+        async with self._connection.asking(self._silence):
             info = await js.stream_info(self._stream)
         check_owner(self._stream, info.config.metadata, ledger=self._ledger)
         last = info.state.last_seq
@@ -110,7 +117,7 @@ class NatsEvents:
 
     async def _newest(self, last: int) -> Reached | None:
         js = await self._connection.jetstream()
-        async with self._connection.asking():
+        async with self._connection.asking(self._silence):
             try:
                 message = await js.get_msg(self._stream, seq=last)
             except NotFoundError:
