@@ -140,8 +140,12 @@ async def test_a_role_that_no_rule_holds_for_is_denied(postgres: Server, databas
     await _refused(postgres.admin(database), Denied, "may see every scope's rows")
 
 
-async def test_a_member_of_the_owner_is_denied(postgres: Server, database: str) -> None:
-    postgres.run("create role climber login password 'x' in role ricordo_operator")
+@pytest.mark.parametrize("above", ["operator", "finder"])
+async def test_a_member_of_the_owner_is_denied(postgres: Server, database: str, above: str) -> None:
+    postgres.run(
+        "drop role if exists climber",
+        f"create role climber login password 'x' in role ricordo_{above}",
+    )
     await _refused(postgres.url(database, role="climber", password="x"), Denied, "every scope's")
 
 

@@ -28,6 +28,9 @@ from ricordo.errors import Denied, ForeignFile, Invalid, Unavailable
 OWNER, OPERATOR, USER = "ricordo_owner", "ricordo_operator", "ricordo_user"
 """Owns everything; looks over all scopes inside functions; what programs are members of."""
 
+FINDER = "ricordo_finder"
+"""Looks for words inside the one function that it is for."""
+
 _LOCK = 0x52434431
 _PATIENCE = 60.0
 _TRIES = 5
@@ -79,7 +82,12 @@ async def found(url: str, *, role: str = "ricordo_app", password: str | None = N
         Denied, NotFound, Unavailable: the server refused, lacks the database, or is not there.
     """
     address = address_of(url)
-    if not role or "\0" in role or role in (OWNER, OPERATOR, USER) or role.startswith("pg_"):
+    if (
+        not role
+        or "\0" in role
+        or role in (OWNER, OPERATOR, USER, FINDER)
+        or role.startswith("pg_")
+    ):
         raise Invalid(f"{role[:40]!a} cannot be the role that programs connect as; name another")
     for left in reversed(range(_TRIES)):
         try:
@@ -117,10 +125,10 @@ class _Founding:
         self._run("select pg_advisory_xact_lock(%s)", _LOCK)
         self._check_server()
         created = self._check_content()
-        for each in (OWNER, OPERATOR, USER):
+        for each in (OWNER, OPERATOR, USER, FINDER):
             self._group(each)
         self._statement("create schema if not exists {} authorization {}", SCHEMA, OWNER)
-        self._statement("grant usage on schema {} to {}, {}", SCHEMA, OPERATOR, USER)
+        self._statement("grant usage on schema {} to {}, {}, {}", SCHEMA, OPERATOR, USER, FINDER)
         upgrade(self._connection)
         self._statement("grant select on {}.alembic_version to {}", SCHEMA, USER)
         self._run(

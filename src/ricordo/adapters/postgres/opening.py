@@ -15,7 +15,8 @@ _FOUND = (
     "select pg_is_in_recovery(), to_regnamespace(%s)::text, to_regclass(%s)::text, "
     "has_schema_privilege(coalesce(to_regnamespace(%s), to_regnamespace('pg_catalog')), 'usage'), "
     "(select rolsuper or rolbypassrls from pg_roles where rolname = current_user), "
-    "exists (select 1 from pg_roles where rolname in ('ricordo_owner', 'ricordo_operator') "
+    "exists (select 1 from pg_roles where rolname in "
+    "('ricordo_owner', 'ricordo_operator', 'ricordo_finder') "
     "and pg_has_role(oid, 'member'))"
 )
 
