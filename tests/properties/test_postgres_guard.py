@@ -100,8 +100,8 @@ def _words(raw: psycopg.Connection, server: Server, database: str) -> list[tuple
         return []
     whose, which, words = known
     return raw.execute(
-        "select * from find_words(%s, %s, null, %s, %s, %s, %s, %s, 10, 10, 10)",
-        (whose, which, *([words] * 5)),
+        "select * from find_words(%s, %s, null, %s, %s, %s, 10, 10, 10)",
+        (whose, which, *([words] * 3)),
     ).fetchall()
 
 

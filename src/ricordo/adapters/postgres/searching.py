@@ -11,7 +11,7 @@ from typing import Any
 from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.adapters.postgres.meanings import Direction, quoted
 from ricordo.adapters.postgres.near_indexes import LARGEST, index_name
-from ricordo.adapters.postgres.search_terms import LABELS, asked_word, lexeme
+from ricordo.adapters.postgres.search_terms import OFTEN, asked_word, lexeme
 from ricordo.adapters.postgres.session import Ask
 from ricordo.columns.indexing import PACKED, PLACES, STATE, Packed, space_of
 from ricordo.columns.scopes import NOWHERE
@@ -172,13 +172,12 @@ class SearchReading(IndexReading):
         if not asked:
             return []
         queries = [
-            [asked_word(place.number, word, mark) for _, word in asked]
-            for mark in ("", *LABELS[1:])
+            [asked_word(place.number, word, mark) for _, word in asked] for mark in ("", OFTEN)
         ]
         terms = [" ".join(lexeme(place.number, term) for term in word) for _, word in asked]
         found = await self._rows(
             "select word, value from find_words(%s, %s, %s, %s::text[], %s::text[], %s::text[], "
-            "%s::text[], %s::text[], %s::float8, %s::float8, %s)",
+            "%s::float8, %s::float8, %s)",
             place.number,
             place.space_number,
             None if at is None else micros(at),
