@@ -6,14 +6,18 @@ One person has that many memories in a PostgreSQL ledger on this machine, starte
 usual settings. The index is asked as recall asks it, by meaning, words and context at once.
 `recall_at_10` counts how many of the ten nearest memories are found; `same_of_10` how many of the
 ten best by all signals together are also the local index's. Vectors are sentences' in kind:
-directions of 24 dimensions, spread over 384, with noise. `resident_mb` is what this process grew by
-until then; the server's memory is its own.
+directions of 24 dimensions, spread over 384, with noise. Texts have twelve words of 30,000, as
+often as words of a language are without its fifty most usual; a question has four of one text's.
+Five memories are of one thread. `resident_mb` is what this process grew by until then; the server's
+memory is its own.
 """
 
 import argparse
 import asyncio
 import statistics
+import struct
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,7 +27,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from benchmarks.filling import PLACES, scope_of
-from benchmarks.material import ANALYZER, NOW, fact, indexed, question, sentence
+from benchmarks.material import NOW, fact, sentence
 from benchmarks.peers import postgres
 from benchmarks.report import Report
 from benchmarks.timing import percentile, resident_mb
@@ -33,17 +37,20 @@ from ricordo.adapters.postgres import PostgresLedger
 from ricordo.adapters.postgres.founding import found
 from ricordo.adapters.postgres.near_indexes import tune
 from ricordo.memory.ranking import WEIGHTS
-from ricordo.model import Hits, Kind, Origin, Partition, Sought, Space
+from ricordo.model import Hits, Indexed, Kind, Origin, Partition, Sought, Space
 from ricordo.ports import VectorIndex, Writing
 
 DIMENSION, LATENT, NOISE = 384, 24, 0.05
-SPACE = Space(model="given", dimension=DIMENSION, transform="none", words=ANALYZER.name)
+SPACE = Space(model="given", dimension=DIMENSION, transform="none", words="given")
 MINE = Partition(scope=scope_of(0), kind=Kind.FACT)
 LIMIT = 50
 """What recall asks an index for."""
 
 QUICK, FULL = (5_000,), (50_000, 200_000)
 ROUNDS = 40
+
+VOCABULARY, USUAL, LENGTH, ASKED = 30_000, 50, 12, 4
+MINUTE = 60_000_000
 
 Vectors = NDArray[np.float32]
 
@@ -58,12 +65,35 @@ def directions(count: int, *, seed: int) -> Vectors:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
+def texts(count: int, *, seed: int) -> NDArray[np.int64]:
+    """Words of texts, by number: the first ones are the most usual."""
+    odds = 1 / (np.arange(VOCABULARY) + USUAL)
+    drawn = np.random.default_rng(seed).random((count, LENGTH))
+    return np.searchsorted(np.cumsum(odds / odds.sum()), drawn).clip(max=VOCABULARY - 1)
+
+
+def term(word: int) -> int:
+    """Its hash."""
+    return (word + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
+
+
+def row(words: NDArray[np.int64], vector: Vectors) -> Indexed:
+    """The row of one text."""
+    known = sorted(Counter(term(word) for word in words.tolist()).items())
+    return Indexed(
+        vector=vector.astype("<f4").tobytes(),
+        terms=struct.pack(f"<{len(known)}Q", *(each for each, _ in known)),
+        counts=struct.pack(f"<{len(known)}H", *(often for _, often in known)),
+        length=len(words),
+    )
+
+
 def questions(count: int) -> list[Sought]:
-    asked = directions(count, seed=5)
+    asked, words = directions(count, seed=5), texts(count, seed=6)
     return [
         Sought(
             vector=asked[number].astype("<f4").tobytes(),
-            words=ANALYZER.words(question(number)),
+            words=tuple((term(word),) for word in words[number, :ASKED].tolist()),
             weights=WEIGHTS,
         )
         for number in range(count)
@@ -73,18 +103,23 @@ def questions(count: int) -> list[Sought]:
 async def fill(admin: str, ledger: PostgresLedger, vectors: Vectors) -> None:
     """One memory through the ledger, and its likes in bulk."""
 
+    words = texts(len(vectors), seed=2)
+
     async def first(tx: Writing) -> None:
-        told = replace(fact(0, MINE.scope), origins=(Origin(at=NOW, agent="coder"),))
-        await tx.put(told, indexed=indexed(sentence(0), vectors[0]), space=SPACE)
+        origin = Origin(at=NOW, agent="coder", thread_id="t")
+        told = replace(fact(0, MINE.scope), origins=(origin,))
+        await tx.put(told, indexed=row(words[0], vectors[0]), space=SPACE)
 
     await ledger.write(first, scope=MINE.scope)
     with psycopg.connect(admin, options="-c search_path=ricordo") as connection:
-        await asyncio.to_thread(_copies, connection, vectors)
+        await asyncio.to_thread(_copies, connection, words, vectors)
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute("vacuum analyze")
 
 
-def _copies(connection: psycopg.Connection[Any], vectors: Vectors) -> None:
+def _copies(
+    connection: psycopg.Connection[Any], words: NDArray[np.int64], vectors: Vectors
+) -> None:
     count = len(vectors)
     for table in ("memories", "origins", "memory_index"):
         cursor = connection.execute(f"select * from {table}".encode())
@@ -93,7 +128,7 @@ def _copies(connection: psycopg.Connection[Any], vectors: Vectors) -> None:
         sql = f"copy {table} ({', '.join(names)}) from stdin"
         with connection.cursor().copy(sql.encode()) as copy:
             for number in range(1, count):
-                changed = {**like, **_changes(table, number, like, vectors)}
+                changed = {**like, **_changes(table, number, like, words, vectors)}
                 copy.write_row([changed[name] for name in names])
     connection.execute(
         "update partitions set size = %s, next_place = %s, generation = generation + 1",
@@ -101,22 +136,30 @@ def _copies(connection: psycopg.Connection[Any], vectors: Vectors) -> None:
     )
 
 
-def _changes(table: str, number: int, like: dict[str, Any], vectors: Vectors) -> dict[str, Any]:
-    row = 1_000 + number
+def _changes(
+    table: str,
+    number: int,
+    like: dict[str, Any],
+    words: NDArray[np.int64],
+    vectors: Vectors,
+) -> dict[str, Any]:
+    place = 1_000 + number
     if table == "origins":
-        return {"row": row, "memory_row": row}
+        return {"row": place, "memory_row": place}
     if table == "memories":
         made = fact(number, MINE.scope)
-        return {"row": row, "id": made.id, "text": made.text, "digest": made.digest}
-    ready = indexed(sentence(number), vectors[number])
+        return {"row": place, "id": made.id, "text": sentence(number), "digest": made.digest}
+    ready = row(words[number], vectors[number])
     return {
         "place": like["partition_id"] * PLACES + 1 + number,
-        "memory_row": row,
+        "memory_row": place,
         "memory_id": fact(number, MINE.scope).id,
         "vector": ready.vector,
         "terms": ready.terms,
         "counts": ready.counts,
         "length": ready.length,
+        "thread": 1 + number // 5,
+        "said_at": like["said_at"] + number * MINUTE,
     }
 
 

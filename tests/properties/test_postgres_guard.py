@@ -74,6 +74,37 @@ def test_another_tenant_s_rows_are_not_read(raw: psycopg.Connection, postgres: S
     assert all(_count(raw, place) for place in PLACES if place not in bare)
 
 
+def test_words_are_found_in_entered_scopes_only(
+    raw: psycopg.Connection, postgres: Server, filled: str
+) -> None:
+    """The one function that looks past the rules of `search_rows` looks by them all the same."""
+    for entering in (
+        "select set_config('ricordo.scope', '', true)",
+        "select enter_reading('{user}', '{acme}', '{bob}')",
+    ):
+        raw.execute(entering.encode())
+        assert _words(raw, postgres, filled) == []
+    raw.execute("select enter_reading('{user}', '{acme}', '{alice}')")
+    assert bool(_words(raw, postgres, filled)) is bool(postgres.pgvector)
+
+
+def _words(raw: psycopg.Connection, server: Server, database: str) -> list[tuple]:
+    """What is found of every word that one of Alice's partitions holds."""
+    with psycopg.connect(server.admin(database), options="-c search_path=ricordo") as admin:
+        known = admin.execute(
+            "select r.partition_id, r.space_id, array_agg(u.lexeme) from search_rows r "
+            "join scopes s on s.id = r.scope_id and s.tenant = 'acme' and s.owner = 'alice', "
+            "unnest(r.words) u group by 1, 2 limit 1"
+        ).fetchone()
+    if known is None:
+        return []
+    whose, which, words = known
+    return raw.execute(
+        "select * from find_words(%s, %s, null, %s, %s, %s, 10, 10, 10)",
+        (whose, which, *([words] * 3)),
+    ).fetchall()
+
+
 def test_nothing_is_written_into_another_s_scope(raw: psycopg.Connection) -> None:
     theirs = raw.execute("select enter_writing('user', 'acme', 'bob')").fetchone()[0]
     raw.execute("select enter_writing('user', 'acme', 'alice')")
@@ -110,6 +141,7 @@ def test_the_program_s_role_owns_nothing_and_can_become_nobody(raw: psycopg.Conn
         "set role ricordo_owner",
         "set role ricordo_operator",
         "set role ricordo_mover",
+        "set role ricordo_finder",
         "alter table memories disable row level security",
         "alter table memories no force row level security",
         "drop policy entered on memories",

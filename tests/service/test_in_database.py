@@ -317,3 +317,27 @@ async def test_recall_in_the_database_is_recall(vectors_postgres: Server) -> Non
         assert receipt.clean
         assert (await memory.ledger.counts())["search_rows"] == 0
     vectors_postgres.give_back(name)
+
+
+async def test_what_memory_has_no_room_for_is_large(bench: Bench) -> None:
+    """A process short of memory searches in the database whatever does not fit."""
+    await put(bench.ledger, FACTS, *_docs(20, seed=14))
+    await put(bench.ledger, HABITS, *_docs(5, seed=15, name="h"))
+    await prepared(bench.ledger, ALICE)
+    sought = replace(_questions(1, seed=16)[0], dates=Dates())
+    async with (
+        LocalIndex(bench.ledger, space=SPACE, max_bytes=5_000) as inner,
+        DatabaseIndex(
+            inner, bench.ledger, bench.ledger, space=SPACE, least=10**9, max_bytes=5_000
+        ) as index,
+    ):
+        hits = await index.search(sought, partitions=[FACTS, HABITS], limit=50, at=NOON)
+        expected = await bench.local.search(sought, partitions=[FACTS, HABITS], limit=50, at=NOON)
+        assert [hit.memory_id for hit in hits.hits] == [hit.memory_id for hit in expected.hits]
+        for mine, theirs in zip(hits.hits, expected.hits, strict=True):
+            assert (mine.cosine, mine.bm25) == (theirs.cosine, theirs.bm25)
+            assert mine.fused == pytest.approx(theirs.fused, abs=0.01)
+        assert [kept.scope for kept in index._usual] == [ALICE]
+        assert index.memory_used > inner.memory_used > 0
+        index.drop(scope=ALICE)
+        assert index.memory_used == 0

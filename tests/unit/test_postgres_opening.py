@@ -141,11 +141,11 @@ async def test_a_role_that_no_rule_holds_for_is_denied(postgres: Server, databas
     await _refused(postgres.admin(database), Denied, "may see every scope's rows")
 
 
-@pytest.mark.parametrize("role", ["ricordo_owner", "ricordo_operator", "ricordo_mover"])
+@pytest.mark.parametrize("role", ["owner", "operator", "mover", "finder"])
 async def test_a_member_of_who_sees_more_is_denied(
     postgres: Server, database: str, role: str
 ) -> None:
-    postgres.run(f"create role climber login password 'x' in role {role}")
+    postgres.run(f"create role climber login password 'x' in role ricordo_{role}")
     try:
         url = postgres.url(database, role="climber", password="x")
         await _refused(url, Denied, "every scope's")

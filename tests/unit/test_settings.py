@@ -228,6 +228,7 @@ def test_the_template_describes_every_setting_and_changes_nothing() -> None:
     filled = "\n".join(f"{name} = {example(name)}" for name in Settings.model_fields)
     values = tomllib.loads(filled)
     assert values.keys() == Settings.model_fields.keys()
+    del values["search_in_database_from"]  # which is one of two places
     values["embedding_model"] = "other"
     values["shape"] = "hybrid"
     assert Settings(**values).grants == {"platform": "curator", "hr": "reader"}

@@ -9,6 +9,8 @@ from ricordo.settings.fields import Settings
 
 _EXAMPLES = {
     "database": '"~/memory.db"',
+    "search_in_database_from": "20000",
+    "search_approximately_from": "100000",
     "user": '"alice"',
     "namespace": '"platform"',
     "grants": '{ platform = "curator", hr = "reader" }',

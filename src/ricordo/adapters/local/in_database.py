@@ -152,6 +152,8 @@ class DatabaseIndex:
                 sample=usual.sample(at),
             )
 
+        if not shelves:
+            return Hits()
         run = runner(sum(loaded.size for _, loaded in shelves) * self._space.dimension)
         return await run(
             lambda: Search(shelves, question, at=at, unseen=unseen).hits(vector, limit=limit)

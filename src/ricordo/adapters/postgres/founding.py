@@ -31,6 +31,11 @@ OWNER, OPERATOR, USER = "ricordo_owner", "ricordo_operator", "ricordo_user"
 MOVER = "ricordo_mover"
 """Sees every row; what an administrator takes on to move a ledger."""
 
+FINDER = "ricordo_finder"
+"""Looks for words inside the one function that it is for."""
+
+_ROLES = (OWNER, OPERATOR, USER, MOVER, FINDER)
+
 _LOCK = 0x52434431
 _PATIENCE = 60.0
 _TRIES = 5
@@ -82,7 +87,7 @@ async def found(url: str, *, role: str = "ricordo_app", password: str | None = N
         Denied, NotFound, Unavailable: the server refused, lacks the database, or is not there.
     """
     address = address_of(url)
-    if not role or "\0" in role or role in (OWNER, OPERATOR, USER, MOVER) or role.startswith("pg_"):
+    if not role or "\0" in role or role in _ROLES or role.startswith("pg_"):
         raise Invalid(f"{role[:40]!a} cannot be the role that programs connect as; name another")
     for left in reversed(range(_TRIES)):
         try:
@@ -120,10 +125,11 @@ class _Founding:
         self._run("select pg_advisory_xact_lock(%s)", _LOCK)
         self._check_server()
         created = self._check_content()
-        for each in (OWNER, OPERATOR, USER, MOVER):
+        for each in _ROLES:
             self._group(each)
         self._statement("create schema if not exists {} authorization {}", SCHEMA, OWNER)
-        self._statement("grant usage on schema {} to {}, {}, {}", SCHEMA, OPERATOR, USER, MOVER)
+        users = (OPERATOR, USER, MOVER, FINDER)
+        self._statement("grant usage on schema {} to {}, {}, {}, {}", SCHEMA, *users)
         upgrade(self._connection)
         self._statement("grant select on {}.alembic_version to {}, {}", SCHEMA, USER, MOVER)
         self._run(

@@ -17,7 +17,8 @@ _FOUND = (
     "has_schema_privilege(coalesce(to_regnamespace(%s), to_regnamespace('pg_catalog')), 'usage'), "
     "(select rolsuper or rolbypassrls from pg_roles where rolname = current_user), "
     "exists (select 1 from pg_roles where rolname in "
-    "('ricordo_owner', 'ricordo_operator', 'ricordo_mover') and pg_has_role(oid, 'member'))"
+    "('ricordo_owner', 'ricordo_operator', 'ricordo_mover', 'ricordo_finder') "
+    "and pg_has_role(oid, 'member'))"
 )
 
 

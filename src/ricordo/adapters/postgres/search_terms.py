@@ -3,9 +3,9 @@
 import struct
 from collections.abc import Sequence
 
-LABELS = "DCBA"
-"""How often a term occurs, as the label of its position: once, twice, three times, more often. The
-position itself is the number: a label is quick to ask for, a position has to be looked up."""
+OFTEN = "A"
+"""Labels terms that occur more than once; the position of each is how often. A label is quick to
+ask for, a position has to be looked up."""
 
 _LAST = 16_383
 """The highest position that a tsvector knows."""
@@ -16,7 +16,7 @@ def stored_words(partition: int, terms: bytes, counts: bytes) -> str:
     known = struct.unpack(f"<{len(terms) // 8}Q", terms)
     often = struct.unpack(f"<{len(counts) // 2}H", counts)
     return " ".join(
-        f"{lexeme(partition, term)}:{min(count, _LAST)}{LABELS[min(count, len(LABELS)) - 1]}"
+        f"{lexeme(partition, term)}:{min(count, _LAST)}{OFTEN if count > 1 else ''}"
         for term, count in zip(known, often, strict=True)
     )
 

@@ -11,16 +11,13 @@ from typing import Any
 from ricordo.adapters.postgres.index_reading import IndexReading
 from ricordo.adapters.postgres.meanings import Direction, quoted
 from ricordo.adapters.postgres.near_indexes import LARGEST, index_name
-from ricordo.adapters.postgres.search_terms import LABELS, asked_word, lexeme
+from ricordo.adapters.postgres.search_terms import OFTEN, asked_word, lexeme
 from ricordo.adapters.postgres.session import Ask
 from ricordo.columns.indexing import PACKED, PLACES, STATE, Packed, space_of
 from ricordo.columns.scopes import NOWHERE
 from ricordo.columns.times import micros
 from ricordo.model import Dates, Kind, Partition, Scope, Sought, Weights
 from ricordo.ports import Drawn, Excerpt, PartitionState, Rows, Searchable
-
-K1, B = 1.2, 0.75
-"""Of BM25; only whom to look at is decided by it here, and the index scores anew what it gets."""
 
 MORE = 14
 """Found beyond what was asked for: equals at the edge are decided by whoever scores exactly."""
@@ -30,13 +27,6 @@ EFFORT = 4
 
 BEFORE, AFTER = 2, 1
 """Neighbours that ranking looks at."""
-
-_TIMES = (
-    "case when r.words @@ %s::tsquery then (select max(u.positions[1]) "
-    "from unnest(r.words) u where u.lexeme = any(%s)) "
-    "when r.words @@ %s::tsquery then 3 when r.words @@ %s::tsquery then 2 else 1 end"
-)
-"""How often a row holds a word, by its labels, and by its position where it is more often."""
 
 _PACKED = ", ".join(f"i.{column}" for column in PACKED.split(", "))
 
@@ -181,35 +171,25 @@ class SearchReading(IndexReading):
         asked = [(number, word) for number, word in enumerate(sought.words) if word]
         if not asked:
             return []
-        parts: list[str] = []
-        values: list[Any] = []
-        for number, word in asked:
-            parts.append(
-                f"select {number} as word, r.place, r.memory_id, r.length, "
-                f"{_TIMES} as times from search_rows r "
-                f"where {place.shown(at)} and r.words @@ %s::tsquery"
-            )
-            values += [asked_word(place.number, word, label) for label in reversed(LABELS[1:])]
-            values.insert(-2, [lexeme(place.number, term) for term in word])
-            values.append(asked_word(place.number, word))
+        queries = [
+            [asked_word(place.number, word, mark) for _, word in asked] for mark in ("", OFTEN)
+        ]
+        terms = [" ".join(lexeme(place.number, term) for term in word) for _, word in asked]
         found = await self._rows(
-            f"with found as materialized ({' union all '.join(parts)}), "
-            "rare as (select word, count(*) as held, "
-            "ln(1 + (%s::float8 - count(*) + 0.5) / (count(*) + 0.5)) as rarity "
-            "from found group by word), "
-            "best as (select f.place from found f join rare using (word) "
-            f"group by f.place, f.memory_id order by sum(rarity * f.times * {K1 + 1}::float8 / "
-            f"(f.times + {K1 * (1 - B)}::float8 + {K1 * B}::float8 * f.length / %s::float8)) desc, "
-            "f.memory_id limit %s) "
-            "select word::bigint, held from rare union all select -1, place from best",
-            *values,
+            "select word, value from find_words(%s, %s, %s, %s::text[], %s::text[], %s::text[], "
+            "%s::float8, %s::float8, %s)",
+            place.number,
+            place.space_number,
+            None if at is None else micros(at),
+            *queries,
+            terms,
             float(visible),
             average,
             limit + MORE,
         )
         for word, count in found:
-            if word >= 0:
-                held[word] = count
+            if word > 0:
+                held[asked[word - 1][0]] = count
         return [number for word, number in found if word < 0]
 
     async def _dated(

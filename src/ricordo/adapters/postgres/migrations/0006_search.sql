@@ -25,8 +25,8 @@ create table search_rows (
   said_at bigint not null,
   recorded_at bigint not null,
   length bigint not null,
-  -- Our own terms, each with the number of its partition, so that nothing is shared with others. A
-  -- label tells how often it occurs: D once, C twice, B three times, A more often.
+  -- Our own terms, each with the number of its partition, so that nothing is shared with others. Its
+  -- position is how often it occurs, and its label A where that is more than once.
   words tsvector not null
 );
 create index search_rows_scope on search_rows (scope_id);
@@ -106,10 +106,66 @@ language sql stable security definer set search_path = ricordo, pg_temp as $$
   where f.filled and p.size >= lowest order by p.id
 $$;
 
+-- How many rows of a partition hold each word of a question, and, with the word -1, the places of the
+-- best by BM25. Of each word: whether it is held at all, and more than once; and its alternatives, by
+-- spaces. It runs as a role that this is the only use of, and looks for the entered scopes by itself:
+-- row security would let no full-text index be used, for the server applies a search operator only
+-- to rows that a rule has admitted, one by one.
+create policy finder on search_rows for select to ricordo_finder using (true);
+grant select (place, scope_id, partition_id, space_id, visible, valid_from, valid_until, length, words)
+  on search_rows to ricordo_finder;
+grant execute on function seen() to ricordo_finder;
+
+create function find_words(
+  whose bigint, which bigint, moment bigint, once text[], often text[], alternatives text[],
+  visible double precision, average double precision, most bigint
+) returns table (word bigint, value bigint)
+language sql stable security definer
+set search_path = ricordo, pg_temp set enable_seqscan = off as $$
+  with asked as materialized (
+    select a.word, a.once::tsquery, a.often::tsquery,
+      string_to_array(a.alternatives, ' ') as terms
+    from unnest(once, often, alternatives) with ordinality a (once, often, alternatives, word)
+  ),
+  found as materialized (
+    select a.word, r.place, r.length,
+      case when r.words @@ a.often then
+          (select max(u.positions[1]) from unnest(r.words) u where u.lexeme = any (a.terms))
+        else 1 end as times
+    from asked a cross join lateral
+      -- By the index, word by word: `offset` lets nothing else be done with it.
+      (select s.place, s.scope_id, s.partition_id, s.space_id, s.visible, s.valid_from, s.valid_until,
+        s.length, s.words from search_rows s where s.words @@ a.once offset 0) r
+    where r.partition_id = whose and r.space_id = which and r.visible = 1
+      and (moment is null or (r.valid_from <= moment and r.valid_until > moment))
+      and r.scope_id = any ((select seen())::bigint[])
+  ),
+  rare as (
+    select f.word, count(*) as held, ln(1 + (visible - count(*) + 0.5) / (count(*) + 0.5)) as rarity
+    from found f group by f.word
+  ),
+  best as (
+    select f.place from found f join rare using (word) group by f.place
+    order by sum(rarity * f.times * 2.2::float8
+      / (f.times + 1.2::float8 * (0.25::float8 + 0.75::float8 * f.length / average))) desc, f.place
+    limit most
+  )
+  select r.word, r.held from rare r union all select -1, b.place from best b
+$$;
+
 reset role;
-grant create on schema ricordo to ricordo_operator;
-revoke all on function ricordo.total_search_rows(), ricordo.large_partitions(bigint) from public;
-grant execute on function ricordo.total_search_rows(), ricordo.large_partitions(bigint)
-  to ricordo_user;
-alter function ricordo.large_partitions(bigint) owner to ricordo_operator;
-revoke create on schema ricordo from ricordo_operator;
+grant create on schema ricordo to ricordo_operator, ricordo_finder;
+do $$
+declare each regprocedure;
+begin
+  for each in
+    select p.oid from pg_proc p where p.pronamespace = 'ricordo'::regnamespace
+      and p.proname in ('total_search_rows', 'large_partitions', 'find_words')
+  loop
+    execute format('revoke all on function %s from public', each);
+    execute format('grant execute on function %s to ricordo_user', each);
+  end loop;
+  alter function ricordo.large_partitions owner to ricordo_operator;
+  alter function ricordo.find_words owner to ricordo_finder;
+end $$;
+revoke create on schema ricordo from ricordo_operator, ricordo_finder;
