@@ -27,6 +27,7 @@ from ricordo.ports.models import (
 from ricordo.ports.offices import Offices
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
+from ricordo.ports.signs import Sign, Signs
 from ricordo.ports.streams import EventStream, Reached
 from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
@@ -82,6 +83,8 @@ __all__ = [
     "Reached",
     "Reading",
     "Rows",
+    "Sign",
+    "Signs",
     "Span",
     "StatedRelation",
     "Telemetry",

@@ -230,6 +230,13 @@ class Settings(BaseSettings):
         description="Seconds after which another worker may take over a batch; at least five "
         "times `model_timeout`, so that a slow model is not asked twice.",
     )
+    drain_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        le=3600,
+        description="Seconds in which a worker that is told to end may finish what it has begun; "
+        "the rest is given back.",
+    )
     review_auto_approve: bool = Field(
         default=True,
         description="Approve an inferred memory that no policy check holds back; off, every one "

@@ -21,14 +21,28 @@ from ricordo.wire.naming import (
 )
 from ricordo.wire.permissions import Permissions, consumer_of, permissions_of, written
 from ricordo.wire.tokens import COMMON, token, value_of
+from ricordo.wire.working import (
+    SignData,
+    check_version,
+    dead_subject,
+    read_object,
+    read_sign,
+    work_pattern,
+    work_subject,
+    write_dead,
+    write_sign,
+)
 
 __all__ = [
     "COMMON",
     "VERSION",
     "Name",
     "Permissions",
+    "SignData",
+    "check_version",
     "consumer_of",
     "data_of",
+    "dead_subject",
     "event_from",
     "event_subject",
     "kind_of",
@@ -37,6 +51,8 @@ __all__ = [
     "permissions_of",
     "person_events",
     "public",
+    "read_object",
+    "read_sign",
     "schema_of",
     "source_of",
     "subject_key",
@@ -46,5 +62,9 @@ __all__ = [
     "token",
     "type_of",
     "value_of",
+    "work_pattern",
+    "work_subject",
+    "write_dead",
+    "write_sign",
     "written",
 ]
