@@ -96,3 +96,10 @@ async def at_work(memory: Ricordo) -> AsyncIterator[asyncio.Task[None]]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def crowd_settings(url: str) -> Settings:
+    """Of workers that are killed again and again: dying often is no reason to give a turn up."""
+    return worker_settings(
+        url, batch_wait=0.05, batch_size=4, lease_seconds=10, model_timeout=2, max_attempts=50
+    )
