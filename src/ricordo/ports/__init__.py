@@ -9,6 +9,7 @@ Every storage method takes `scope`, keyword-only and without default, and refuse
 transaction was not opened for.
 """
 
+from ricordo.ports.asking import Answer, Request, Requests, Verifier
 from ricordo.ports.consolidating import PassReading, PassWriting, Tending
 from ricordo.ports.feeding import Feeding, GraphChanges, Mark, ViewBuild, ViewReading
 from ricordo.ports.history import Glance, HistoryCache, Outside
@@ -47,6 +48,7 @@ __all__ = [
     "BOUNDS",
     "Act",
     "Analyzer",
+    "Answer",
     "Candidate",
     "Count",
     "Edge",
@@ -82,6 +84,8 @@ __all__ = [
     "Queue",
     "Reached",
     "Reading",
+    "Request",
+    "Requests",
     "Rows",
     "Sign",
     "Signs",
@@ -94,6 +98,7 @@ __all__ = [
     "Upkeep",
     "VectorIndex",
     "VectorView",
+    "Verifier",
     "View",
     "ViewBuild",
     "ViewReading",

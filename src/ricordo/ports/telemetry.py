@@ -13,6 +13,8 @@ BOUNDS = (
 class Act(StrEnum):
     """What can be watched, from its beginning to its end."""
 
+    ANSWER = "answer"
+    """A request over a message bus, whatever it asks for."""
     OBSERVE = "observe"
     EXTRACT = "extract"
     RECALL = "recall"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
-from ricordo.hosts.cli.given import Kit, Made, Prepared
+from ricordo.hosts.cli.given import Kit, Made, Prepared, Service
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
     return main(
-        argv, opener=opened, demo=demo, companion=companion, founder=founded, preparer=prepared
+        argv,
+        opener=opened,
+        demo=demo,
+        companion=companion,
+        founder=founded,
+        preparer=prepared,
+        answerer=answerer,
     )
 
 
@@ -49,6 +55,13 @@ async def prepared(
     from ricordo.wiring.messaging import prepare
 
     return await prepare(ledger, settings, consumers=consumers, dry_run=dry_run)
+
+
+def answerer(memory: "Ricordo", settings: "Settings", /) -> AbstractAsyncContextManager[Service]:
+    """What answers requests of other programs."""
+    from ricordo.wiring.answering import answering
+
+    return answering(memory, settings)
 
 
 def companion(

@@ -7,13 +7,22 @@ from collections.abc import Sequence
 import typer
 
 from ricordo.errors import RicordoError
+from ricordo.hosts.cli.answering import answer
 from ricordo.hosts.cli.browsing import list_memories, show
 from ricordo.hosts.cli.chatting import chat
 from ricordo.hosts.cli.correcting import edit, erase, forget
 from ricordo.hosts.cli.events import EVENTS
 from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
-from ricordo.hosts.cli.given import Companion, Demo, Founder, Given, Opener, Preparer
+from ricordo.hosts.cli.given import (
+    Answerer,
+    Companion,
+    Demo,
+    Founder,
+    Given,
+    Opener,
+    Preparer,
+)
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
 from ricordo.hosts.cli.naming import ENTITIES
@@ -37,6 +46,7 @@ COMMANDS = {
     "Look and correct": (list_memories, show, edit, forget, erase),
     "Operate": (
         worker,
+        answer,
         consolidate,
         reindex,
         verify,
@@ -65,6 +75,7 @@ def build_app(
     companion: Companion | None = None,
     founder: Founder | None = None,
     preparer: Preparer | None = None,
+    answerer: Answerer | None = None,
     only: str | None = None,
 ) -> typer.Typer:
     """The command line over what the wiring can open.
@@ -75,7 +86,14 @@ def build_app(
         companion: gives an agent of the framework its memory, for `chat`.
         only: leave out the other commands where this is the name of one; to start faster.
     """
-    given = Given(opener=opener, demo=demo, companion=companion, founder=founder, preparer=preparer)
+    given = Given(
+        opener=opener,
+        demo=demo,
+        companion=companion,
+        founder=founder,
+        preparer=preparer,
+        answerer=answerer,
+    )
     app = typer.Typer(
         name="ricordo",
         help=_SUMMARY,
@@ -115,6 +133,7 @@ def main(
     companion: Companion | None = None,
     founder: Founder | None = None,
     preparer: Preparer | None = None,
+    answerer: Answerer | None = None,
 ) -> int:
     """Run one command.
 
@@ -126,7 +145,13 @@ def main(
         _forgive(stream)
     only = words[0] if words else None
     app = build_app(
-        opener, demo=demo, companion=companion, founder=founder, preparer=preparer, only=only
+        opener,
+        demo=demo,
+        companion=companion,
+        founder=founder,
+        preparer=preparer,
+        answerer=answerer,
+        only=only,
     )
     try:
         code = _run(app, words)

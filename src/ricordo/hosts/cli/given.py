@@ -140,6 +140,28 @@ class Preparer(Protocol):
         ...
 
 
+class Service(Protocol):
+    """Answers requests of other programs."""
+
+    async def run(self) -> None:
+        """Answer until cancelled."""
+        ...
+
+    async def wind_down(self, *, within: float) -> bool:
+        """Take no more; whether all that were taken are answered `within` seconds."""
+        ...
+
+
+class Answerer(Protocol):
+    """Makes what answers requests about a memory."""
+
+    def __call__(
+        self, memory: "Ricordo", settings: "Settings", /
+    ) -> AbstractAsyncContextManager[Service]:
+        """An async context manager; closes it at the end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """The parts that commands work with; without `demo` or `companion` their command is absent."""
@@ -149,3 +171,4 @@ class Given:
     companion: Companion | None = None
     founder: Founder | None = None
     preparer: Preparer | None = None
+    answerer: Answerer | None = None
