@@ -26,12 +26,16 @@ _BY = {
     Count.DEGRADED: "ricordo.arm",
     Count.REFUSED: "ricordo.rule",
     Count.PARKED: "error.type",
+    Count.SIGNS: "ricordo.act",
+    Count.UNSOUND: "error.type",
     Count.TOKENS: "gen_ai.token.type",
 }
 _ABOUT = {
     Count.DEGRADED: ("{recall}", "Recalls that went without something, by what was missing."),
     Count.REFUSED: ("{relation}", "Relations that broke an integrity rule."),
     Count.PARKED: ("{job}", "Turns and requests that went to the dead letters."),
+    Count.SIGNS: ("{sign}", "Signs of waiting turns that a worker took, or gave back."),
+    Count.UNSOUND: ("{message}", "Messages from outside that were refused and put away."),
     Count.TOKENS: ("{token}", "Tokens spent on extraction, as the model reported them."),
 }
 _LEVELS = {

@@ -16,7 +16,7 @@ from ricordo.memory.stats import Stats, stats
 from ricordo.memory.user import UserMemory
 from ricordo.memory.watching import watch
 from ricordo.model import Principal, Recollection
-from ricordo.ports import EventBus, Extractor, Ledger
+from ricordo.ports import EventBus, Extractor, Ledger, Signs
 
 
 class Ricordo:
@@ -37,12 +37,13 @@ class Ricordo:
         reworder: Extractor | None = None,
         relay: Relay | None = None,
         keep_events: float = 2_592_000.0,
+        signs: Signs | None = None,
     ) -> None:
         self._services = services
         self._keep_events = keep_events
         self.relay = relay
         self._recaller = Recaller(services)
-        self.intake = Intake(services, pace=pace, extractor=extractor)
+        self.intake = Intake(services, pace=pace, extractor=extractor, signs=signs)
         self.keeper = Keeper(services, habit=habit or Habit(), extractor=reworder)
         self.events = events
         self.make_extractor = make_extractor

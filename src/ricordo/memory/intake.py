@@ -2,15 +2,17 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from ricordo.errors import Conflict, Malformed, RicordoError, SpaceMismatch, Unavailable
+from ricordo.memory.heeding import Heeding
 from ricordo.memory.learning import Learner, Lesson
 from ricordo.memory.measuring import Doing
 from ricordo.memory.services import Services
 from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clean_text
-from ricordo.ports import Act, Count, Extractor, Fact
+from ricordo.ports import Act, Count, Extractor, Fact, Sign, Signs
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ class Pace:
         backoff: seconds before the second try; doubled for each further one, at most an hour.
         at_once: model calls in flight.
         poll: seconds between looks at the queue when nothing was announced.
+        look: the same while signs are heard, which may get lost.
         tokens: tokens of conversation per model call.
         longest_turn: characters of one message that are kept; the middle of a longer one is left
             out, with a note.
@@ -39,19 +42,37 @@ class Pace:
     backoff: float = 2.0
     at_once: int = 4
     poll: float = 1.0
+    look: float = 5.0
     tokens: int = 6_000
     longest_turn: int = 200_000
 
 
 class Intake:
-    """Takes turns in, and turns them into memory when a model is at hand."""
+    """Takes turns in, and turns them into memory when a model is at hand.
 
-    def __init__(self, services: Services, *, pace: Pace, extractor: Extractor | None) -> None:
+    Args:
+        signs: by which the workers of other processes hear of turns, and this one of theirs.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        *,
+        pace: Pace,
+        extractor: Extractor | None,
+        signs: Signs | None = None,
+    ) -> None:
         self._services = services
         self._pace = pace
         self._learner = Learner(services, tokens=pace.tokens)
         self._extractor = extractor
         self._news = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+        self._ending = False
+        self._ended = asyncio.Event()
+        self._ended.set()
+        self._signs = signs
+        self._heeding: Heeding | None = None
 
     @property
     def ready(self) -> bool:
@@ -73,6 +94,9 @@ class Intake:
             fresh = await self._services.ledger.accept(self._bounded(turn), scope=scope)
             doing.tell(Fact.MESSAGES, len(turn.said))
             doing.tell(Fact.FRESH, fresh)
+        if fresh and self._signs is not None:
+            due = self._services.clock() + timedelta(seconds=self._pace.patience)
+            self._signs.tell(turn, scope=scope, due=due)
         self.nudge()
         return fresh
 
@@ -82,33 +106,96 @@ class Intake:
         A ledger that cannot be written just now, because the disk is full or another process holds
         it, ends nothing: what waits still waits, and is tried again.
         """
-        running: set[asyncio.Task[None]] = set()
+        self._ended.clear()
+        hearing = self._hear()
         try:
-            while True:
+            while not self._ending or self._running:
                 self._news.clear()
                 try:
-                    await self._start(running)
+                    await self._start()
                 except RicordoError as error:
                     _log.error("the queue cannot be worked through just now: %s", error)
                     await asyncio.sleep(self._pace.poll)
                 await self._wait()
-                for task in [task for task in running if task.done()]:
-                    running.discard(task)
+                for task in [task for task in self._running if task.done()]:
+                    self._running.discard(task)
                     _ended(task)
+                if self._heeding is not None:
+                    self._heeding.settled()
         finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await self._stop(hearing)
 
-    async def _start(self, running: set[asyncio.Task[None]]) -> None:
+    async def wind_down(self, *, within: float) -> bool:
+        """Begin with nothing more; whether all that was begun is finished `within` seconds.
+
+        What is not is given back when `run` is cancelled.
+        """
+        self._ending = True
+        self.nudge()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._ended.wait()
+        return self._ended.is_set()
+
+    def _hear(self) -> asyncio.Task[None] | None:
+        if self._signs is None:
+            return None
+        self._heeding = Heeding(
+            self._signs,
+            clock=self._services.clock,
+            ring=self.nudge,
+            room=self._room,
+            measures=self._services.measures,
+        )
+        return asyncio.create_task(self._heeding.run(), name="ricordo-signs")
+
+    def _room(self) -> int:
+        """How many batches more may be begun with."""
+        if self._extractor is None or self._ending:
+            return 0
+        return self._pace.at_once - len(self._running)
+
+    async def _stop(self, hearing: asyncio.Task[None] | None) -> None:
+        """Give back what is in flight, and the signs at hand."""
+        tasks = [*self._running, *([] if hearing is None else [hearing])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._running.clear()
+        if self._heeding is not None:
+            await self._heeding.give_back()
+            self._heeding = None
+        self._ended.set()
+
+    async def _start(self) -> None:
         """Begin with as many batches as may be in flight."""
-        while self._extractor is not None and len(running) < self._pace.at_once:
+        while self._extractor is not None and self._room() > 0:
             batch = await self._claim(patience=self._pace.patience, scope=None)
             if batch is None:
+                if self._heeding is not None:
+                    await self._heeding.nothing_waits()
                 return
-            task = asyncio.create_task(self._process(batch, self._extractor))
+            sign = None if self._heeding is None else self._heeding.next()
+            task = asyncio.create_task(self._work(batch, self._extractor, sign))
             task.add_done_callback(lambda _: self.nudge())
-            running.add(task)
+            self._running.add(task)
+
+    async def _work(self, batch: Batch, extractor: Extractor, sign: Sign | None) -> None:
+        """Process one batch, and settle the sign that led to it."""
+        if sign is None or self._heeding is None:
+            await self._process(batch, extractor)
+            return
+        after = 0.0  # where it is given back because this worker ends
+        try:
+            async with self._heeding.kept(sign):
+                ended = await self._process(batch, extractor)
+            after = self._delay(batch) if ended == "given_back" else None
+        finally:
+            if after is None:
+                await sign.done()
+            else:
+                self._services.measures.add(Count.SIGNS, by="returned")
+                await sign.later(seconds=after)
 
     async def drain(self, *, scope: Scope | None = None) -> int:
         """Work through everything that waits now, without patience. Returns batches processed.
@@ -135,18 +222,22 @@ class Intake:
         )
 
     async def _wait(self) -> None:
+        heard = self._heeding is not None and self._heeding.heard
         try:
-            async with asyncio.timeout(self._pace.poll):
+            async with asyncio.timeout(self._pace.look if heard else self._pace.poll):
                 await self._news.wait()
         except TimeoutError:
             return
 
-    async def _process(self, batch: Batch, extractor: Extractor) -> None:
-        """Extract and commit one batch; what fails is given back or parked, never lost."""
+    async def _process(self, batch: Batch, extractor: Extractor) -> str:
+        """Extract and commit one batch; what fails is given back or parked, never lost. Returns
+        how it ended."""
         with self._services.measures.act(Act.EXTRACT) as doing:
             doing.tell(Fact.JOBS, len(batch.jobs))
             doing.tell(Fact.ATTEMPT, batch.jobs[0].attempts + 1)
-            doing.tell(Fact.OUTCOME, await self._processed(batch, extractor, doing))
+            outcome = await self._processed(batch, extractor, doing)
+            doing.tell(Fact.OUTCOME, outcome)
+            return outcome
 
     async def _processed(self, batch: Batch, extractor: Extractor, doing: Doing) -> str:
         """The same; returns how it ended."""
@@ -187,11 +278,15 @@ class Intake:
         attempts = batch.jobs[0].attempts + 1
         if attempts >= self._pace.attempts:
             return await self._park(batch, error)
-        delay = min(self._pace.backoff * 2 ** (attempts - 1), 3_600.0)
+        delay = self._delay(batch)
         _log.warning("extraction failed (try %d), again in %.0f s: %s", attempts, delay, error)
         at = self._services.clock() + timedelta(seconds=delay)
         await self._services.ledger.retry(batch, at=at)
         return "given_back"
+
+    def _delay(self, batch: Batch) -> float:
+        """Seconds until a batch that failed is tried again."""
+        return min(self._pace.backoff * 2 ** batch.jobs[0].attempts, 3_600.0)
 
     async def _hand_back(self, batch: Batch) -> None:
         """Let others have what this worker may not finish; that is no failed attempt."""

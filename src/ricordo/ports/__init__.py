@@ -9,6 +9,7 @@ Every storage method takes `scope`, keyword-only and without default, and refuse
 transaction was not opened for.
 """
 
+from ricordo.ports.asking import Answer, Request, Requests, Verifier
 from ricordo.ports.consolidating import PassReading, PassWriting, Tending
 from ricordo.ports.feeding import Feeding, GraphChanges, Mark, ViewBuild, ViewReading
 from ricordo.ports.history import Glance, HistoryCache, Outside
@@ -28,6 +29,7 @@ from ricordo.ports.offices import Offices
 from ricordo.ports.queue import Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.searching import Drawn, Excerpt, Searchable, Searching, SearchingLedger
+from ricordo.ports.signs import Sign, Signs
 from ricordo.ports.streams import EventStream, Reached
 from ricordo.ports.telemetry import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 from ricordo.ports.transaction import Reading, Writing
@@ -47,6 +49,7 @@ __all__ = [
     "BOUNDS",
     "Act",
     "Analyzer",
+    "Answer",
     "Candidate",
     "Count",
     "Drawn",
@@ -84,10 +87,14 @@ __all__ = [
     "Queue",
     "Reached",
     "Reading",
+    "Request",
+    "Requests",
     "Rows",
     "Searchable",
     "Searching",
     "SearchingLedger",
+    "Sign",
+    "Signs",
     "Span",
     "StatedRelation",
     "Telemetry",
@@ -97,6 +104,7 @@ __all__ = [
     "Upkeep",
     "VectorIndex",
     "VectorView",
+    "Verifier",
     "View",
     "ViewBuild",
     "ViewReading",

@@ -13,7 +13,7 @@ class Queue(Protocol):
     1. An accepted turn survives the death of the process.
     2. The same (scope, thread, run) again changes nothing.
     3. Jobs of one scope are handed out in order, to one worker at a time.
-    4. Scopes take turns: a busy one does not starve another.
+    4. Tenants take turns, and within a tenant its scopes: a busy one does not starve another.
     """
 
     async def accept(self, turn: Turn, *, scope: Scope) -> bool:

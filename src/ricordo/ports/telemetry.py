@@ -13,6 +13,8 @@ BOUNDS = (
 class Act(StrEnum):
     """What can be watched, from its beginning to its end."""
 
+    ANSWER = "answer"
+    """A request over a message bus, whatever it asks for."""
     OBSERVE = "observe"
     EXTRACT = "extract"
     RECALL = "recall"
@@ -62,6 +64,10 @@ class Count(StrEnum):
     """By integrity rule."""
     PARKED = "jobs.parked"
     """Turns and requests that went to the dead letters, by name of the error."""
+    SIGNS = "signs"
+    """Signs of waiting turns that a worker ``taken`` or ``returned``."""
+    UNSOUND = "messages.refused"
+    """Messages that were refused and put away, by name of the error."""
     TOKENS = "tokens"
     """Spent on extraction: ``input`` and ``output``."""
 

@@ -245,6 +245,13 @@ class Settings(BaseSettings):
         description="Seconds after which another worker may take over a batch; at least five "
         "times `model_timeout`, so that a slow model is not asked twice.",
     )
+    drain_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        le=3600,
+        description="Seconds in which a worker that is told to end may finish what it has begun; "
+        "the rest is given back.",
+    )
     review_auto_approve: bool = Field(
         default=True,
         description="Approve an inferred memory that no policy check holds back; off, every one "
@@ -450,6 +457,50 @@ class Settings(BaseSettings):
         description="Days after which an event leaves the ledger's outbox, once every known "
         "consumer has acknowledged it.",
     )
+    answer_concurrency: int = Field(
+        default=16,
+        ge=1,
+        le=1_000,
+        description="Requests that one `ricordo answer` works on at the same time.",
+    )
+    answer_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description="Seconds that a request over NATS has at most, whatever it asks for; one that "
+        "does not say has 5.",
+    )
+    token_algorithm: Literal["HS256", "RS256", "EdDSA"] = Field(
+        default="HS256",
+        description="The only algorithm by which tokens of requests may be signed.",
+    )
+    token_secret: SecretStr | None = Field(
+        default=None,
+        description="Secret of whoever issues the tokens, for HS256; at least 32 bytes.",
+    )
+    token_keys: Path | None = Field(
+        default=None,
+        description="File of public keys for RS256 or EdDSA: a PEM, or a JSON set of keys (JWKS). "
+        "It is read again when a token names a key that is not in it.",
+    )
+    token_issuer: str | None = Field(
+        default=None, description="Who must have issued a token (`iss`)."
+    )
+    token_audience: str | None = Field(
+        default=None, description="For whom a token must be (`aud`)."
+    )
+    token_tenant_claim: str = Field(
+        default="tenant", min_length=1, description="The claim that holds the tenant."
+    )
+    token_user_claim: str = Field(
+        default="sub", min_length=1, description="The claim that holds the user."
+    )
+    token_grants_claim: str = Field(
+        default="grants",
+        min_length=1,
+        description="The claim that holds roles by namespace, as the setting `grants` has them; a "
+        "token without it grants nothing of the organization's memory.",
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -564,7 +615,7 @@ class Settings(BaseSettings):
     def _is_nats(cls, value: str | None) -> str | None:
         return value if value is None else nats_addresses(value)
 
-    @field_validator("nats_credentials", "nats_ca")
+    @field_validator("nats_credentials", "nats_ca", "token_keys")
     @classmethod
     def _file_at_home(cls, value: Path | None) -> Path | None:
         return value if value is None else value.expanduser()

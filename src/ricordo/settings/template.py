@@ -36,6 +36,10 @@ _EXAMPLES = {
     "nats_password": '"…"',
     "nats_credentials": '"ricordo.creds"',
     "nats_ca": '"ca.pem"',
+    "token_secret": '"…"',
+    "token_keys": '"keys.json"',
+    "token_issuer": '"https://login.example.org"',
+    "token_audience": '"ricordo"',
     "vocabulary": '"vocabulary.toml"',
     "vocabulary_mode": '"strict"',
 }

@@ -5,6 +5,20 @@ id: people are named by the ledger's keyed hash, so that nobody can read from a 
 who is remembered, and everything about one person still has one name.
 """
 
+from ricordo.wire.asking import (
+    ASK_VERSION,
+    AUTHORIZATION,
+    DEADLINE,
+    AskData,
+    answerable,
+    ask_pattern,
+    ask_subject,
+    read_ask,
+    read_ask_subject,
+    read_deadline,
+    write_answer,
+    write_error,
+)
 from ricordo.wire.data import data_of, event_from, people, public, time_read, time_written
 from ricordo.wire.naming import (
     VERSION,
@@ -21,14 +35,35 @@ from ricordo.wire.naming import (
 )
 from ricordo.wire.permissions import Permissions, consumer_of, permissions_of, written
 from ricordo.wire.tokens import COMMON, token, value_of
+from ricordo.wire.working import (
+    SignData,
+    check_version,
+    dead_subject,
+    read_object,
+    read_sign,
+    work_pattern,
+    work_subject,
+    write_dead,
+    write_sign,
+)
 
 __all__ = [
+    "ASK_VERSION",
+    "AUTHORIZATION",
     "COMMON",
+    "DEADLINE",
     "VERSION",
+    "AskData",
     "Name",
     "Permissions",
+    "SignData",
+    "answerable",
+    "ask_pattern",
+    "ask_subject",
+    "check_version",
     "consumer_of",
     "data_of",
+    "dead_subject",
     "event_from",
     "event_subject",
     "kind_of",
@@ -37,6 +72,11 @@ __all__ = [
     "permissions_of",
     "person_events",
     "public",
+    "read_ask",
+    "read_ask_subject",
+    "read_deadline",
+    "read_object",
+    "read_sign",
     "schema_of",
     "source_of",
     "subject_key",
@@ -46,5 +86,11 @@ __all__ = [
     "token",
     "type_of",
     "value_of",
+    "work_pattern",
+    "work_subject",
+    "write_answer",
+    "write_dead",
+    "write_error",
+    "write_sign",
     "written",
 ]

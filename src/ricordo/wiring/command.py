@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
+<<<<<<< HEAD
 from ricordo.hosts.cli.given import Given, Kit, Made, Prepared
+=======
+from ricordo.hosts.cli.given import Kit, Made, Prepared, Service
+>>>>>>> workers
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -20,6 +24,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
     return main(
         argv,
+<<<<<<< HEAD
         given=Given(
             opener=opened,
             demo=demo,
@@ -28,6 +33,14 @@ def run(argv: Sequence[str] | None = None) -> int:
             preparer=prepared,
             mover=movable,
         ),
+=======
+        opener=opened,
+        demo=demo,
+        companion=companion,
+        founder=founded,
+        preparer=prepared,
+        answerer=answerer,
+>>>>>>> workers
     )
 
 
@@ -71,11 +84,19 @@ async def prepared(
     return await prepare(ledger, settings, consumers=consumers, dry_run=dry_run)
 
 
+<<<<<<< HEAD
 def movable(address: str, /, *, fill: bool = False) -> AbstractAsyncContextManager["Movable"]:
     """One end of a move of a whole memory."""
     from ricordo.wiring.ledgers import open_movable
 
     return open_movable(address, fill=fill)
+=======
+def answerer(memory: "Ricordo", settings: "Settings", /) -> AbstractAsyncContextManager[Service]:
+    """What answers requests of other programs."""
+    from ricordo.wiring.answering import answering
+
+    return answering(memory, settings)
+>>>>>>> workers
 
 
 def companion(

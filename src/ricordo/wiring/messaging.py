@@ -1,4 +1,4 @@
-"""Events over NATS, from settings: the relay, and the streams that it needs."""
+"""NATS from settings: the relay of events, signs for workers, and the streams that they need."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -6,13 +6,25 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ricordo.errors import Invalid
+from ricordo.memory.measuring import Measures
 from ricordo.memory.relaying import Relay
-from ricordo.ports import Ledger
+from ricordo.ports import Count, Ledger
 from ricordo.settings import Settings
-from ricordo.wire import consumer_of, tenant_events
+from ricordo.wire import consumer_of, tenant_events, work_pattern
 
 if TYPE_CHECKING:
-    from ricordo.adapters.nats import Change, NatsConnection, StreamPlan
+    from ricordo.adapters.nats import (
+        Change,
+        DeadLetters,
+        NatsConnection,
+        NatsSigns,
+        StreamPlan,
+    )
+
+_A_DAY = 86_400.0
+
+_ACK_WAIT = 30.0
+"""Seconds after which the sign of a worker that says nothing goes to another one."""
 
 
 def events_stream(settings: Settings) -> str:
@@ -23,6 +35,11 @@ def events_stream(settings: Settings) -> str:
 def dead_stream(settings: Settings) -> str:
     """The name of the stream of what was refused."""
     return f"{settings.nats_prefix}_dead"
+
+
+def work_stream(settings: Settings) -> str:
+    """The name of the stream of signs that turns wait."""
+    return f"{settings.nats_prefix}_work"
 
 
 async def ledger_mark(ledger: Ledger) -> str:
@@ -71,6 +88,37 @@ async def make_relay(
     return Relay(ledger, stream, holder=f"relay-{secrets.token_hex(8)}", clock=clock)
 
 
+async def make_signs(settings: Settings, ledger: Ledger, measures: Measures) -> "NatsSigns | None":
+    """Signs over the server in the settings; None without one. Nothing is opened yet."""
+    if settings.nats_url is None:
+        return None
+    from ricordo.adapters.nats import NatsSigns
+
+    connection = make_connection(settings, name="ricordo signs")
+    return NatsSigns(
+        connection,
+        stream=work_stream(settings),
+        prefix=settings.nats_prefix,
+        ledger=await ledger_mark(ledger),
+        seal=ledger.seal,
+        subject_of=lambda person: ledger.subject(scope=person),
+        dead=make_dead_letters(settings, connection, measures),
+    )
+
+
+def make_dead_letters(
+    settings: Settings, connection: "NatsConnection", measures: Measures
+) -> "DeadLetters":
+    """Where messages go that are no sound ones; each is counted."""
+    from ricordo.adapters.nats import DeadLetters
+
+    return DeadLetters(
+        connection,
+        prefix=settings.nats_prefix,
+        told=lambda error: measures.add(Count.UNSOUND, by=error),
+    )
+
+
 def plans(
     settings: Settings, *, consumers: Sequence[tuple[str, str | None]] = ()
 ) -> list["StreamPlan"]:
@@ -79,7 +127,7 @@ def plans(
     Args:
         consumers: of events: a name each, and the tenant whose events it gets, or None for all.
     """
-    from ricordo.adapters.nats import ConsumerPlan, StreamPlan
+    from ricordo.adapters.nats import WORKERS, ConsumerPlan, StreamPlan
 
     size = settings.nats_max_mb * 1_000_000 or -1
     made = [
@@ -111,7 +159,20 @@ def plans(
         window=settings.nats_dedup_seconds,
         description="Messages that were refused, with the reason.",
     )
-    return [events, dead]
+    work = StreamPlan(
+        name=work_stream(settings),
+        subjects=(work_pattern(prefix=settings.nats_prefix),),
+        max_age=min(settings.nats_keep_days * _A_DAY, _A_DAY),  # the queue is looked at anyway
+        max_bytes=size,
+        replicas=settings.nats_replicas,
+        window=settings.nats_dedup_seconds,
+        work=True,
+        description="Signs that turns wait in the ledger's queue; no texts.",
+        consumers=(
+            ConsumerPlan(name=WORKERS, ack_wait=_ACK_WAIT, description="Ricordo's workers."),
+        ),
+    )
+    return [events, dead, work]
 
 
 async def prepare(

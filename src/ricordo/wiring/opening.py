@@ -22,7 +22,7 @@ from ricordo.settings import Settings
 from ricordo.wiring.background import running
 from ricordo.wiring.histories import places_outside
 from ricordo.wiring.ledgers import open_ledger
-from ricordo.wiring.messaging import make_relay
+from ricordo.wiring.messaging import make_relay, make_signs
 from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.searching import index_for_large
 from ricordo.wiring.telling import make_telemetry
@@ -93,10 +93,14 @@ async def open_memory(
         relay = await make_relay(settings, services.ledger, clock=clock)
         if relay is not None:
             stack.push_async_callback(relay.close)
+        signs = await make_signs(settings, services.ledger, services.measures)
+        if signs is not None:
+            stack.push_async_callback(signs.close)
         memory = Ricordo(
             services,
             events=events,
             relay=relay,
+            signs=signs,
             keep_events=settings.events_keep_days * 86_400,
             pace=_pace(settings),
             extractor=extractor,

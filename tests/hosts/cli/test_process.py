@@ -162,6 +162,7 @@ def test_a_worker_told_to_end_in_the_middle_of_a_call_loses_nothing() -> None:
             "RICORDO_MODEL": "fake",
             "RICORDO_MODEL_BASE_URL": model.base_url,
             "RICORDO_BATCH_WAIT": "0",
+            "RICORDO_DRAIN_SECONDS": "0",
         }
         turn = {"messages": [{"role": "user", "text": "I work on Project Falcon"}]}
         prepare("import", "--user", "alice", content=json.dumps(turn).encode())

@@ -10,19 +10,26 @@ except ImportError as error:
     ) from error
 
 from ricordo.adapters.nats.connection import Access, NatsConnection
+from ricordo.adapters.nats.dead import DeadLetters
 from ricordo.adapters.nats.envelope import Envelope, read_event, write_event
 from ricordo.adapters.nats.plan import Change, ConsumerPlan, StreamPlan, carry_out
+from ricordo.adapters.nats.requests import NatsRequests
+from ricordo.adapters.nats.signs import WORKERS, NatsSigns
 from ricordo.adapters.nats.stream import NatsEvents
 
 del _cloudevents, _nats
 
 __all__ = [
+    "WORKERS",
     "Access",
     "Change",
     "ConsumerPlan",
+    "DeadLetters",
     "Envelope",
     "NatsConnection",
     "NatsEvents",
+    "NatsRequests",
+    "NatsSigns",
     "StreamPlan",
     "carry_out",
     "read_event",

@@ -1,4 +1,4 @@
-"""Turns on their way to becoming memory: durable, in order per scope, fair between scopes."""
+"""Turns on their way to becoming memory: durable, in order per scope, fair between tenants."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Turns on their way to becoming memory: durable, in order per scope, fair between scopes."""
+"""Turns on their way to becoming memory: durable, in order per scope, fair between tenants."""
 
 import sqlite3
 from datetime import datetime, timedelta
@@ -26,6 +26,15 @@ from ricordo.model import (
 )
 
 _OPEN = "state in ('waiting', 'leased')"
+
+_NEXT = (
+    # The case lets an idle worker's look end before it counts the tenants' turns.
+    "case when exists (select 1 from ready) then (select scope_id from ready where tenant = ("
+    "select d.tenant from (select tenant, min(head) as head from ready group by tenant) d "
+    "join (select tenant, max(served) as served from scopes group by tenant) t "
+    "on t.tenant = d.tenant order by t.served, d.head limit 1) order by served, head limit 1) end"
+)
+"""Of the scopes that are ready, the one whose turn it is."""
 
 
 def accept(
@@ -73,19 +82,22 @@ def enqueue(connection: sqlite3.Connection, work: Relate, *, number: int, now: d
 def next_scope(
     connection: sqlite3.Connection, *, at: datetime, size: int, patience: float, number: int | None
 ) -> int | None:
-    """The scope whose turn it is: of those with a batch ready, the one least recently served.
+    """The scope whose turn it is: of those with a batch ready one of the tenant that was least
+    recently served, and of that tenant's the one least recently served.
 
     Args:
         number: look at this scope only.
     """
     only = "" if number is None else "and scope_id = :number"
-    found = connection.execute(
-        f"select h.scope_id from (select scope_id, min(id) as head, count(*) as jobs, "
+    (found,) = connection.execute(
+        "with ready as materialized (select h.scope_id, h.head, s.tenant, s.served "
+        f"from (select scope_id, min(id) as head, count(*) as jobs, "
         f"min(queued_at) as oldest, max(coalesce(lease_until, :first)) as held "
         f"from queue where {_OPEN} {only} group by scope_id) h "
         "join queue q on q.id = h.head join scopes s on s.id = h.scope_id "
         "where h.held <= :at and (q.not_before is null or q.not_before <= :at) "
-        "and (h.jobs >= :size or h.oldest <= :patient) order by s.served, h.head limit 1",
+        "and (h.jobs >= :size or h.oldest <= :patient)) "
+        f"select {_NEXT if number is None else '(select scope_id from ready)'}",
         {
             "number": number,
             "first": -(2**63),
@@ -94,7 +106,7 @@ def next_scope(
             "patient": micros(at - timedelta(seconds=patience)),
         },
     ).fetchone()
-    return found[0] if found else None
+    return found
 
 
 def lease_batch(

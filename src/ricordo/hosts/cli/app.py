@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from ricordo.errors import RicordoError
+from ricordo.hosts.cli.answering import answer
 from ricordo.hosts.cli.browsing import list_memories, show
 from ricordo.hosts.cli.chatting import chat
 from ricordo.hosts.cli.correcting import edit, erase, forget
@@ -38,6 +39,7 @@ COMMANDS = {
     "Look and correct": (list_memories, show, edit, forget, erase),
     "Operate": (
         worker,
+        answer,
         consolidate,
         reindex,
         verify,

@@ -165,6 +165,28 @@ class Mover(Protocol):
         ...
 
 
+class Service(Protocol):
+    """Answers requests of other programs."""
+
+    async def run(self) -> None:
+        """Answer until cancelled."""
+        ...
+
+    async def wind_down(self, *, within: float) -> bool:
+        """Take no more; whether all that were taken are answered `within` seconds."""
+        ...
+
+
+class Answerer(Protocol):
+    """Makes what answers requests about a memory."""
+
+    def __call__(
+        self, memory: "Ricordo", settings: "Settings", /
+    ) -> AbstractAsyncContextManager[Service]:
+        """An async context manager; closes it at the end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """The parts that commands work with; a command whose part is missing says so.
@@ -176,6 +198,7 @@ class Given:
         founder: makes a PostgreSQL database a memory.
         preparer: makes the streams of events.
         mover: opens the two ends of a move.
+        answerer: makes what answers requests.
     """
 
     opener: Opener
@@ -184,3 +207,4 @@ class Given:
     founder: Founder | None = None
     preparer: Preparer | None = None
     mover: Mover | None = None
+    answerer: Answerer | None = None

@@ -34,8 +34,8 @@ async def worker(
 ) -> int:
     """Turn what was observed into memory, for every user of the file.
 
-    Runs until SIGTERM or Ctrl-C, several at once if you like; what it had begun is finished or
-    given back, and nothing is lost.
+    Runs until SIGTERM or Ctrl-C, several at once if you like; what it had begun is finished within
+    `drain_seconds` or given back, and nothing is lost.
     """
     counts: Counter[str] = Counter()
     async with here.memory() as memory:
@@ -46,7 +46,11 @@ async def worker(
             counts["batches"] = await memory.intake.drain()
         else:
             remark = here.screen.remark
-            await until_told(memory.run(), begin=lambda: remark("working; Ctrl-C ends it"))
+            await until_told(
+                memory.run(),
+                begin=lambda: remark("working; Ctrl-C ends it"),
+                wind_down=lambda: memory.intake.wind_down(within=here.settings.drain_seconds),
+            )
         await _count(memory, counts, after=first)
         counts["waiting"] = (await memory.ledger.backlog()).waiting
     words = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))

@@ -170,7 +170,7 @@ class QueueTests(Sealed):
     async def test_queue_4_a_busy_scope_does_not_starve_another(
         self, ledger: Ledger, clock: HandClock
     ) -> None:
-        """Queue 4. Scopes take turns, the one served longest ago first."""
+        """Queue 4. Tenants take turns, and scopes: the one served longest ago first."""
         await _accept(ledger, *range(6), scope=ALICE)
         await _accept(ledger, 1, 2, scope=BOB)
         await _accept(ledger, 1, scope=OTHER_ALICE)
@@ -178,12 +178,28 @@ class QueueTests(Sealed):
         while (batch := await _claim(ledger, clock, size=1)) is not None:
             served.append(batch.scope)
             await _finish(ledger, batch)
-        first = [ALICE, BOB, OTHER_ALICE, ALICE, BOB]
+        first = [ALICE, OTHER_ALICE, BOB, ALICE, BOB]
         assert served == [*first, *[ALICE] * 4]
         late = UserScope(tenant="acme", user="carol")
         await _accept(ledger, 7, 8, scope=ALICE)
         await _accept(ledger, 1, scope=late)
         assert (await _batch(ledger, clock, size=1)).scope == late
+
+    async def test_queue_4_a_tenant_of_many_does_not_starve_another(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        """Queue 4. Tenants take turns, however many scopes of theirs have something waiting."""
+        crowd = [UserScope(tenant="acme", user=f"user-{n}") for n in range(40)]
+        for scope in crowd:
+            await _accept(ledger, 1, 2, scope=scope)
+        other = UserScope(tenant="globex", user="dora")
+        await _accept(ledger, 1, scope=other)
+        served: list[Scope] = []
+        while (batch := await _claim(ledger, clock, size=1)) is not None:
+            served.append(batch.scope)
+            await _finish(ledger, batch)
+        assert served[1] == other
+        assert [scope for scope in served if scope != other] == [*crowd, *crowd]
 
     async def test_a_batch_waits_until_it_is_full_or_old(
         self, ledger: Ledger, clock: HandClock

@@ -1,0 +1,47 @@
+"""A process that has imported everything and forks relays and workers on request.
+
+Run as ``python -m tests.service.workers_nursery FOLDER MODEL_URL NATS_URL``. For each line read, a
+role, it forks a child that plays it until it is killed or told to end, and prints the child's
+number.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import ricordo.adapters.local
+import ricordo.adapters.nats
+import ricordo.adapters.sqlite
+import ricordo.wiring.opening  # noqa: F401
+from ricordo.hosts.cli.signals import until_told
+from tests.service.nursery import extractor
+from tests.support.opening import opened
+from tests.support.workers import crowd_settings, now
+
+
+async def live(role: str, folder: Path, model_url: str, nats_url: str) -> None:
+    settings = crowd_settings(nats_url)
+    async with opened(
+        folder, clock=now, settings=settings, extractor=extractor(model_url)
+    ) as memory:
+        assert memory.relay is not None
+        work = memory.relay.run() if role == "relay" else memory.intake.run()
+        await until_told(work, begin=lambda: None)
+
+
+def main(folder: str, model_url: str, nats_url: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            asyncio.run(live(line.strip(), Path(folder), model_url, nats_url))
+            os._exit(0)
+        sys.stdout.write(f"{child}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
