@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ricordo.errors import Conflict, Malformed, RicordoError, SpaceMismatch, Unavailable
+from ricordo.memory.credentials import without_secrets
 from ricordo.memory.heeding import Heeding
 from ricordo.memory.learning import Learner, Lesson
 from ricordo.memory.measuring import Doing
@@ -242,6 +243,15 @@ class Intake:
     async def _processed(self, batch: Batch, extractor: Extractor, doing: Doing) -> str:
         """The same; returns how it ended."""
         try:
+            return await self._tried(batch, extractor, doing)
+        except Conflict as error:
+            # The lease ran out, or some of it was forgotten or the person erased: whoever holds
+            # the jobs now decides.
+            _log.info("batch of %d jobs was not committed: %s", len(batch.jobs), error)
+            return "lost"
+
+    async def _tried(self, batch: Batch, extractor: Extractor, doing: Doing) -> str:
+        try:
             lesson = await self._lesson(batch, extractor)
             committed = await self._learner.commit(lesson)
             doing.tell(Fact.STORED, committed.stored)
@@ -251,10 +261,8 @@ class Intake:
             return await self._give_back(batch, error)
         except Malformed as error:
             return await self._alone(batch, extractor, error)
-        except Conflict as error:
-            # The lease ran out or the person was erased: whoever holds the jobs now decides.
-            _log.info("batch of %d jobs was not committed: %s", len(batch.jobs), error)
-            return "lost"
+        except Conflict:
+            raise
         except RicordoError as error:
             return await self._park(batch, error)
         except asyncio.CancelledError:
@@ -299,7 +307,8 @@ class Intake:
     async def _park(self, batch: Batch, error: RicordoError) -> str:
         reason = f"{type(error).__name__}: {error}"
         _log.error("%d jobs went to the dead letters: %s", len(batch.jobs), reason)
-        await self._services.ledger.park(batch, reason=reason, at=self._services.clock())
+        kept = await asyncio.to_thread(_without_secrets, batch)
+        await self._services.ledger.park(kept, reason=reason, at=self._services.clock())
         self._services.measures.add(Count.PARKED, len(batch.jobs), by=type(error).__name__)
         return "parked"
 
@@ -324,6 +333,18 @@ def _ended(task: asyncio.Task[None]) -> None:
 
 def _only(batch: Batch, job: Job) -> Batch:
     return Batch(scope=batch.scope, jobs=(job,), lease=batch.lease)
+
+
+def _without_secrets(batch: Batch) -> Batch:
+    """The batch as it may lie among the dead letters: for long, and for others to look at."""
+    return replace(batch, jobs=tuple(_silenced(job) for job in batch.jobs))
+
+
+def _silenced(job: Job) -> Job:
+    if isinstance(job.work, Relate):
+        return job
+    said = tuple(replace(each, text=without_secrets(each.text)) for each in job.work.said)
+    return replace(job, work=replace(job.work, said=said))
 
 
 def _bounded(said: Said, longest: int) -> Said:

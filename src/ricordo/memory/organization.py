@@ -16,6 +16,7 @@ from ricordo.memory.storing import Stored
 from ricordo.model import (
     DeadLetter,
     Entity,
+    Forgotten,
     Kind,
     Listing,
     Memory,
@@ -221,7 +222,7 @@ class OrganizationMemory:
         """What forgetting a fact would touch; changes nothing."""
         return await self._records(Role.CURATOR).impact([memory_id])
 
-    async def forget(self, memory_id: str) -> int:
+    async def forget(self, memory_id: str) -> Forgotten:
         """Remove one fact with everything derived; forgetting it twice is not an error."""
         return await self._records(Role.CURATOR).forget([memory_id])
 
@@ -233,6 +234,10 @@ class OrganizationMemory:
         """Queue a dead letter again. Raises `NotFound`."""
         await self._services.ledger.replay(job_id, scope=self._writable())
         self._intake.nudge()
+
+    async def forget_letter(self, job_id: int) -> None:
+        """Remove a dead letter; the fact stays. Raises `NotFound`."""
+        await self._records(Role.CURATOR).forget_letter(job_id)
 
     async def alias(self, entity: str, *, name: str) -> Entity:
         """Let `name` mean the same entity as `entity`."""

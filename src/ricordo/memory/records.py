@@ -22,6 +22,7 @@ from ricordo.memory.storing import (
 )
 from ricordo.model import (
     MAX_RELATIONS,
+    Forgotten,
     Indexed,
     Kind,
     Listing,
@@ -36,6 +37,7 @@ from ricordo.model import (
     Source,
     Space,
     Status,
+    Withdrawn,
     check_text,
 )
 from ricordo.ports import Act, Fact, Look, Reading, Work, Writing
@@ -68,6 +70,14 @@ class Impact:
     entities: tuple[str, ...]
     recalls: int
     last_recalled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Gone:
+    """What was forgotten in one transaction."""
+
+    ids: Sequence[str]
+    unlearned: Withdrawn
 
 
 def storable(value: object) -> str:
@@ -309,35 +319,43 @@ class Records:
 
         return await self._services.ledger.write(work, scope=self._scope)
 
-    async def forget(self, ids: Sequence[str]) -> int:
+    async def forget(self, ids: Sequence[str]) -> Forgotten:
         """Remove memories and everything derived from them; forgetting twice is not an error.
 
-        Returns how many there were.
+        A turn that such a memory came from goes too, if it still waits or is parked.
         """
 
-        async def work(tx: Writing) -> Sequence[str]:
+        async def work(tx: Writing) -> _Gone:
             known = await tx.ids(Listing(), scope=self._scope, among=ids)
-            return await self._remove(tx, known)
+            return await self._remove(tx, known, None)
 
         return await self._forget(work)
 
-    async def forget_where(self, listing: Listing) -> int:
-        """Remove every memory that fits, in one transaction. Returns how many."""
+    async def forget_where(self, listing: Listing) -> Forgotten:
+        """Remove every memory that fits, and every turn and refusal, in one transaction."""
 
-        async def work(tx: Writing) -> Sequence[str]:
-            return await self._remove(tx, await tx.ids(listing, scope=self._scope))
+        async def work(tx: Writing) -> _Gone:
+            return await self._remove(tx, await tx.ids(listing, scope=self._scope), listing)
 
         return await self._forget(work)
 
-    async def _forget(self, work: Work[Sequence[str]]) -> int:
-        """Remove memories, in the files and in every view too; returns how many there were."""
+    async def forget_letter(self, job_id: int) -> None:
+        """Remove a dead letter, and what was said. Raises `NotFound`."""
         with self._services.measures.act(Act.FORGET) as doing:
-            removed = await self._services.ledger.write(work, scope=self._scope)
-            if removed:
-                await self._services.views.forgotten(removed, scope=self._scope)
+            await self._services.ledger.drop(job_id, scope=self._scope)
             await self._services.ledger.scrub()
-            doing.tell(Fact.REMOVED, len(removed))
-        return len(removed)
+            doing.tell(Fact.REMOVED, 0)
+
+    async def _forget(self, work: Work[_Gone]) -> Forgotten:
+        """Remove memories, in the files and in every view too."""
+        with self._services.measures.act(Act.FORGET) as doing:
+            gone = await self._services.ledger.write(work, scope=self._scope)
+            if gone.ids:
+                await self._services.views.forgotten(gone.ids, scope=self._scope)
+            await self._services.ledger.scrub()
+            doing.tell(Fact.REMOVED, len(gone.ids))
+        also = gone.unlearned
+        return Forgotten(len(gone.ids), turns=also.turns, refusals=also.refusals)
 
     async def impact(self, ids: Sequence[str]) -> Impact:
         """What forgetting these memories would touch; changes nothing."""
@@ -370,14 +388,15 @@ class Records:
                 stranded.append(name)
         return tuple(sorted(stranded))
 
-    async def _remove(self, tx: Writing, known: Sequence[str]) -> Sequence[str]:
-        if not known:
-            return ()
-        await tx.remove(known, scope=self._scope)
-        await tx.audit("forget", by=self._by, scope=self._scope, subjects=known)
-        for event in announcing.forgotten(known, scope=self._scope, services=self._services):
-            await tx.emit(event)
-        return known
+    async def _remove(self, tx: Writing, known: Sequence[str], listing: Listing | None) -> _Gone:
+        gone = await tx.withdraw(listing, ids=known, scope=self._scope)
+        if known or gone != Withdrawn():
+            await tx.audit("forget", by=self._by, scope=self._scope, subjects=known)
+        if known:
+            await tx.remove(known, scope=self._scope)
+            for event in announcing.forgotten(known, scope=self._scope, services=self._services):
+                await tx.emit(event)
+        return _Gone(ids=known, unlearned=gone)
 
     async def _decided(self, tx: Writing, memory: Memory, *, approved: bool) -> None:
         act = "approve" if approved else "reject"

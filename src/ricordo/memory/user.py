@@ -18,6 +18,7 @@ from ricordo.memory.storing import Stored
 from ricordo.model import (
     DeadLetter,
     Entity,
+    Forgotten,
     Kind,
     Listing,
     Memory,
@@ -269,8 +270,11 @@ class UserMemory:
         found = await self._records.refusals(limit=limit)
         return [refusal for refusal in found if self._hears_of(refusal)]
 
-    async def forget(self, memory_id: str) -> int:
-        """Remove one memory with everything derived; forgetting it twice is not an error."""
+    async def forget(self, memory_id: str) -> Forgotten:
+        """Remove one memory with everything derived; forgetting it twice is not an error.
+
+        So does a turn that it came from, if that one still waits to be read, or is parked.
+        """
         found = await self._records.find([memory_id])
         return await self._records.forget([m.id for m in found if self._sees(m)])
 
@@ -281,13 +285,16 @@ class UserMemory:
         thread_id: str | None = None,
         before: datetime | None = None,
         everything: bool = False,
-    ) -> int:
-        """Remove all memories that fit every given condition. Returns how many.
+    ) -> Forgotten:
+        """Remove all memories that fit every given condition. Returns how many, and what else went.
+
+        What is not memory yet goes too: turns that wait, are being read or are parked, and what was
+        refused; so nothing of it becomes memory later.
 
         Args:
-            agent: preferences that this agent learned, and no facts.
+            agent: preferences that this agent learned, and no facts; of turns, what it heard.
             thread_id: with an origin in this thread.
-            before: recorded before that time.
+            before: recorded before that time; a turn when it was taken in.
             everything: must be True when no condition is given.
 
         Raises:
@@ -401,12 +408,20 @@ class UserMemory:
 
     async def replay(self, job_id: int) -> None:
         """Queue a dead letter again. Raises `NotFound`, for another agent's turn as well."""
+        await self._check_letter(job_id)
+        await self._services.ledger.replay(job_id, scope=self._scope)
+        self._intake.nudge()
+
+    async def forget_letter(self, job_id: int) -> None:
+        """Remove a dead letter, and what was said. Raises `NotFound`, as `replay` does."""
+        await self._check_letter(job_id)
+        await self._records.forget_letter(job_id)
+
+    async def _check_letter(self, job_id: int) -> None:
         if self._restricted:
             mine = await self.dead_letters(limit=portable.MOST)
             if all(letter.job.id != job_id for letter in mine):
                 raise NotFound(f"no dead letter {job_id} here")
-        await self._services.ledger.replay(job_id, scope=self._scope)
-        self._intake.nudge()
 
     def _sees(self, memory: Memory) -> bool:
         return access.may_see(

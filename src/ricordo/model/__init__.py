@@ -55,12 +55,14 @@ from ricordo.model.turns import (
     Backlog,
     Batch,
     DeadLetter,
+    Forgotten,
     Job,
     Receipt,
     Relate,
     Said,
     Speaker,
     Turn,
+    Withdrawn,
 )
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "DeadLetter",
     "Entity",
     "EntityClaim",
+    "Forgotten",
     "Grant",
     "Hit",
     "Hits",
@@ -124,6 +127,7 @@ __all__ = [
     "Turn",
     "UserScope",
     "Weights",
+    "Withdrawn",
     "check_id",
     "check_text",
     "clean_text",

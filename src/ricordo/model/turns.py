@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from ricordo.model.ids import check_id
 from ricordo.model.scope import Scope
@@ -90,11 +91,38 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """A job that could not be processed, kept with its reason until replayed or dropped."""
+    """A job that could not be processed, kept with its reason until replayed or forgotten."""
 
     job: Job
     reason: str
     parked_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """What was forgotten before it became memory: numbers of turns and of refusals."""
+
+    turns: int = 0
+    refusals: int = 0
+
+
+class Forgotten(int):
+    """How many memories were forgotten, and what else went with them.
+
+    Args:
+        memories: the number itself.
+        turns: that waited, were being worked on or were parked; what they said is gone.
+        refusals: that were kept to see.
+    """
+
+    turns: int
+    refusals: int
+
+    def __new__(cls, memories: int, *, turns: int = 0, refusals: int = 0) -> Self:
+        """Make the number."""
+        made = super().__new__(cls, memories)
+        made.turns, made.refusals = turns, refusals
+        return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,8 @@ class Queue(Protocol):
         ...
 
     async def park(self, batch: Batch, *, reason: str, at: datetime) -> None:
-        """Move the batch's jobs to the dead letters and announce `TurnParked` for each turn."""
+        """Move the batch's jobs to the dead letters, its turns as the batch has them, and announce
+        `TurnParked` for each turn."""
         ...
 
     async def dead_letters(self, *, scope: Scope | None, limit: int) -> list[DeadLetter]:
@@ -48,6 +49,11 @@ class Queue(Protocol):
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """Queue a parked job again, attempts 0. Raises `NotFound`."""
+        ...
+
+    async def drop(self, job_id: int, *, scope: Scope) -> None:
+        """Forget a parked job of the scope; the same turn is not accepted again. Raises
+        `NotFound`."""
         ...
 
     async def backlog(self, *, scope: Scope | None = None) -> Backlog:

@@ -19,6 +19,7 @@ from ricordo.model import (
     Revision,
     Scope,
     Space,
+    Withdrawn,
 )
 from ricordo.ports.consolidating import PassReading, PassWriting
 from ricordo.ports.feeding import ViewReading
@@ -112,6 +113,18 @@ class Writing(Reading, PassWriting, Protocol):
         and run. Memories that were merged into them go along; a merged one that goes alone takes
         the origins with it that it brought. Returns rows removed by place. Unknown ids are not an
         error."""
+        ...
+
+    async def withdraw(
+        self, listing: Listing | None, *, ids: Sequence[str] = (), scope: Scope
+    ) -> Withdrawn:
+        """Forget what would have become memory: turns that wait, are worked on or are parked.
+
+        Those that fit the listing, taken in before its `before` and heard by its `agents`, with the
+        refusals that fit it likewise; and the turns of an origin of one of these memories. What was
+        said is dropped and no such turn is accepted again. A batch that holds one commits nothing;
+        its other jobs wait again, which is no failed attempt.
+        """
         ...
 
     async def put_entity(self, entity: Entity) -> None:

@@ -6,11 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
-<<<<<<< HEAD
-from ricordo.hosts.cli.given import Given, Kit, Made, Prepared
-=======
-from ricordo.hosts.cli.given import Kit, Made, Prepared, Service
->>>>>>> workers
+from ricordo.hosts.cli.given import Given, Kit, Made, Prepared, Service
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -24,7 +20,6 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Engines are imported when a command opens them."""
     return main(
         argv,
-<<<<<<< HEAD
         given=Given(
             opener=opened,
             demo=demo,
@@ -32,15 +27,8 @@ def run(argv: Sequence[str] | None = None) -> int:
             founder=founded,
             preparer=prepared,
             mover=movable,
+            answerer=answerer,
         ),
-=======
-        opener=opened,
-        demo=demo,
-        companion=companion,
-        founder=founded,
-        preparer=prepared,
-        answerer=answerer,
->>>>>>> workers
     )
 
 
@@ -84,19 +72,18 @@ async def prepared(
     return await prepare(ledger, settings, consumers=consumers, dry_run=dry_run)
 
 
-<<<<<<< HEAD
 def movable(address: str, /, *, fill: bool = False) -> AbstractAsyncContextManager["Movable"]:
     """One end of a move of a whole memory."""
     from ricordo.wiring.ledgers import open_movable
 
     return open_movable(address, fill=fill)
-=======
+
+
 def answerer(memory: "Ricordo", settings: "Settings", /) -> AbstractAsyncContextManager[Service]:
     """What answers requests of other programs."""
     from ricordo.wiring.answering import answering
 
     return answering(memory, settings)
->>>>>>> workers
 
 
 def companion(

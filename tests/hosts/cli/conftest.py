@@ -78,6 +78,11 @@ def cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> C
     return run
 
 
+def gone(memories: int, *, turns: int = 0, refusals: int = 0) -> dict[str, int]:
+    """What `forget --json` prints."""
+    return {"forgotten": memories, "turns": turns, "refusals": refusals}
+
+
 def ids(items: Iterable[dict[str, Any]]) -> list[str]:
     """The ids of printed memories."""
     return [item["id"] for item in items]

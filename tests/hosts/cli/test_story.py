@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.hosts.cli.conftest import Cli, ids
+from tests.hosts.cli.conftest import Cli, gone, ids
 from tests.promises.test_extremes import QUESTIONS
 
 MEMORY = {
@@ -225,23 +225,23 @@ def test_forget_asks_first_and_refuses_where_nobody_can_answer(story: Cli) -> No
     refused = story("forget", "--user", "alice", one)
     assert refused.code == 2
     assert "--yes" in refused.err
-    assert story("forget", "--user", "alice", one, "--yes", "--json").json == {"forgotten": 1}
-    assert story("forget", "--user", "alice", one, "--yes", "--json").json == {"forgotten": 0}
+    assert story("forget", "--user", "alice", one, "--yes", "--json").json == gone(1)
+    assert story("forget", "--user", "alice", one, "--yes", "--json").json == gone(0)
 
 
 def test_forget_by_condition(story: Cli) -> None:
     assert story("forget", "--user", "alice", "--yes").code == 2
     assert story("forget", "m_1", "--all", "--yes").code == 2
     agent = story("forget", "--user", "alice", "--agent", "coder", "--yes", "--json").json
-    assert agent == {"forgotten": 1}
+    assert agent == gone(1)
     story("remember", "--user", "alice", "Heard in a thread", "--thread", "t1")
     thread = story("forget", "--user", "alice", "--thread", "t1", "--yes", "--json").json
-    assert thread == {"forgotten": 1}
+    assert thread == gone(1)
     before = story("forget", "--user", "alice", "--before", "2020-01-01", "--yes", "--json").json
-    assert before == {"forgotten": 0}
+    assert before == gone(0)
     assert story("forget", "--user", "alice", "--before", "soon", "--yes").code == 2
     everything = story("forget", "--user", "alice", "--all", "--yes", "--json").json
-    assert everything == {"forgotten": 1}
+    assert everything == gone(1)
 
 
 def test_forgetting_a_documented_fact_shows_what_it_touches(story: Cli) -> None:

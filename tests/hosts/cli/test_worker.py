@@ -31,8 +31,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModel]:
         yield endpoint
 
 
-def observe(cli: Cli, user: str = "alice") -> None:
-    assert cli("import", "-", "--user", user, stdin=json.dumps(TURN).encode()).code == 0
+def observe(cli: Cli, user: str = "alice", **more: str) -> None:
+    told = json.dumps({**TURN, **more}).encode()
+    assert cli("import", "-", "--user", user, stdin=told).code == 0
 
 
 def test_worker_once_works_off_what_waits(cli: Cli, model: FakeModel) -> None:
@@ -92,6 +93,27 @@ def test_dead_letters_are_listed_shown_and_replayed(cli: Cli, model: FakeModel) 
     }
     assert cli("worker", "--once", "--json").json["stored"] == 1
     assert cli("deadletters", "list", "--user", "alice").err == "no dead letters\n"
+
+
+def test_a_dead_letter_is_forgotten_and_so_is_what_waits(cli: Cli, model: FakeModel) -> None:
+    """Promise 11: forgetting reaches what is not memory yet, and says how much of it went."""
+    model.answer = lambda _: Reply(text="no JSON at all")
+    observe(cli)
+    cli("worker", "--once")
+    [letter] = cli("deadletters", "list", "--user", "alice", "--json").json["items"]
+    job = str(letter["id"])
+    assert cli("deadletters", "forget", "--user", "alice", job).code == 2, "asks first"
+    assert cli("deadletters", "forget", "--user", "bob", job, "--yes").code == 3
+    assert cli("deadletters", "forget", "--user", "alice", job, "--yes").code == 0
+    assert cli("deadletters", "forget", "--user", "alice", job, "--yes").code == 3
+    assert "Falcon" not in cli("export", "--user", "alice").out
+    observe(cli, run_id="r2")
+    assert "Falcon" in cli("export", "--user", "alice").out
+    ended = cli("forget", "--user", "alice", "--all", "--yes")
+    assert ended.out == "Forgotten: 0; with them turns that were not memory yet: 1, refusals: 0\n"
+    assert "Falcon" not in cli("export", "--user", "alice").out
+    model.answer = lambda _: answer(FALCON)
+    assert cli("worker", "--once", "--json").json["batches"] == 0
 
 
 def test_what_needs_a_person_is_found_in_review(

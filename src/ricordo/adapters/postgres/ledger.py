@@ -215,6 +215,14 @@ class PostgresLedger:
 
         await self._work(PostgresWriting, work, scope=whose)
 
+    async def drop(self, job_id: int, *, scope: Scope) -> None:
+        """See `ricordo.ports.Queue`."""
+
+        async def work(tx: PostgresWriting) -> None:
+            await tx.drop(job_id, scope=scope)
+
+        await self._work(PostgresWriting, work, scope=scope)
+
     async def backlog(self, *, scope: Scope | None = None) -> Backlog:
         """See `ricordo.ports.Queue`."""
         if scope is None:

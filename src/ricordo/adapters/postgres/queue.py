@@ -174,6 +174,9 @@ class QueueWriting(Announcing, Erasing):
         )
         for job in batch.jobs:
             if isinstance(job.work, Turn) and isinstance(batch.scope, UserScope):
+                await self._change(
+                    "update queue set payload = %s where id = %s", dumps(job.work), job.id
+                )
                 await self._announce(
                     TurnParked(
                         id=new_id("e"),

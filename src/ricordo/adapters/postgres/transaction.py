@@ -9,10 +9,11 @@ from ricordo.adapters.postgres.memory_writing import MemoryWriting
 from ricordo.adapters.postgres.merging import Merging
 from ricordo.adapters.postgres.passes import PassKeeping, PassRecords
 from ricordo.adapters.postgres.places import Clearing
-from ricordo.adapters.postgres.queue import QueueReading, QueueWriting
+from ricordo.adapters.postgres.queue import QueueReading
 from ricordo.adapters.postgres.tending import TendingTurns
 from ricordo.adapters.postgres.view_reading import ViewReading
 from ricordo.adapters.postgres.walking import WalkReading
+from ricordo.adapters.postgres.withdrawing import Withdrawing
 from ricordo.columns.codec import dumps
 from ricordo.columns.scopes import NOWHERE, subject_of
 from ricordo.columns.times import micros
@@ -35,7 +36,7 @@ class PostgresWriting(
     WalkReading,
     PassKeeping,
     TendingTurns,
-    QueueWriting,
+    Withdrawing,
     Clearing,
 ):
     """See `ricordo.ports.Writing`."""

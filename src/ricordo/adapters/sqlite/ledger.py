@@ -22,6 +22,7 @@ from ricordo.adapters.sqlite.session import Clock, find_scope
 from ricordo.adapters.sqlite.sweeping import Sweeper
 from ricordo.adapters.sqlite.transaction import SqliteReading, SqliteWriting, run
 from ricordo.adapters.sqlite.upkeep import Restoring
+from ricordo.adapters.sqlite.withdrawing import drop
 from ricordo.adapters.sqlite.writer import Writer
 from ricordo.columns.scopes import sealed, subject_of
 from ricordo.errors import Invalid, RicordoError
@@ -225,6 +226,12 @@ class SqliteLedger:
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """See `ricordo.ports.Queue`."""
         await self._writer.submit(lambda connection: queue.replay(connection, job_id, scope=scope))
+
+    async def drop(self, job_id: int, *, scope: Scope) -> None:
+        """See `ricordo.ports.Queue`."""
+        await self._writer.submit(
+            lambda connection: drop(connection, job_id, number=find_scope(connection, scope))
+        )
 
     async def backlog(self, *, scope: Scope | None = None) -> Backlog:
         """See `ricordo.ports.Queue`."""

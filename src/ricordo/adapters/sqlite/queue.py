@@ -164,7 +164,7 @@ def finish(connection: sqlite3.Connection, batch: Batch, *, number: int, now: da
 def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime, failed: bool) -> None:
     """Give a batch back for a later time."""
     ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)
-    _drop_twins(connection, ids)
+    drop_twins(connection, ids)
     connection.execute(
         "update queue set state = 'waiting', attempts = attempts + ?, lease = null, "
         "lease_until = null, not_before = ? where id in (select value from json_each(?))",
@@ -175,7 +175,7 @@ def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime, failed:
 def park(connection: sqlite3.Connection, batch: Batch, *, reason: str, at: datetime) -> None:
     """Move a batch to the dead letters and announce it."""
     ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)
-    _drop_twins(connection, ids)
+    drop_twins(connection, ids)
     connection.execute(
         "update queue set state = 'parked', attempts = attempts + 1, lease = null, "
         "lease_until = null, not_before = null, reason = ?, parked_at = ? "
@@ -184,6 +184,9 @@ def park(connection: sqlite3.Connection, batch: Batch, *, reason: str, at: datet
     )
     for job in batch.jobs:
         if isinstance(job.work, Turn) and isinstance(batch.scope, UserScope):
+            connection.execute(
+                "update queue set payload = ? where id = ?", (dumps(job.work), job.id)
+            )
             announce(
                 connection,
                 TurnParked(
@@ -273,7 +276,7 @@ def _held(
     return ids
 
 
-def _drop_twins(connection: sqlite3.Connection, ids: str) -> None:
+def drop_twins(connection: sqlite3.Connection, ids: str) -> None:
     """A request that comes back finds the same one queued meanwhile: one of them is enough."""
     connection.execute(
         "delete from queue where sort = 'relate' and state in ('waiting', 'parked') "

@@ -14,6 +14,7 @@ from ricordo.adapters.sqlite.places import clear
 from ricordo.adapters.sqlite.session import Session
 from ricordo.adapters.sqlite.view_reading import ViewReading
 from ricordo.adapters.sqlite.walking import WalkReading
+from ricordo.adapters.sqlite.withdrawing import Withdrawing
 from ricordo.columns.codec import dumps
 from ricordo.columns.scopes import NOWHERE, subject_of
 from ricordo.columns.times import micros
@@ -31,7 +32,7 @@ class SqliteReading(MemoryReading, ViewReading, WalkReading, PassRecords):
     still = True
 
 
-class SqliteWriting(MemoryWriting, Merging, ViewReading, WalkReading, PassKeeping):
+class SqliteWriting(MemoryWriting, Merging, ViewReading, WalkReading, PassKeeping, Withdrawing):
     """See `ricordo.ports.Writing`."""
 
     async def emit(self, event: Event) -> None:

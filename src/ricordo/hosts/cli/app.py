@@ -55,7 +55,7 @@ GROUPS = {
     "entities": ("Give an entity another name; make two of them one, and take it back.", ENTITIES),
     "review": ("Decide on what waits for a person, and see what was refused.", REVIEW),
     "events": ("What happened, told to others: over NATS, or here on the screen.", EVENTS),
-    "deadletters": ("What no model could make memory of: list, show, replay.", DEADLETTERS),
+    "deadletters": ("What no model could make memory of: list, show, replay, forget.", DEADLETTERS),
 }
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[2]

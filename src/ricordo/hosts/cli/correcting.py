@@ -14,8 +14,11 @@ from ricordo.hosts.cli.reading import read_ids, read_text, read_time
 from ricordo.model import check_id
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ricordo.memory.engine import Ricordo
     from ricordo.memory.records import Impact
+    from ricordo.model import Forgotten
 
 _KEPT = "Nothing was changed."
 
@@ -77,7 +80,7 @@ async def forget(
     everything: Annotated[bool, typer.Option("--all", help="All of the user's memories.")] = False,
     yes: Yes = False,
 ) -> int | None:
-    """Forget memories, with history, relations and index.
+    """Forget memories, with history, relations and index, and what is not memory yet.
 
     Name ids, or say which: --agent A alone means what that agent learned of the user's preferences;
     conditions together must all hold. In an organization's memory, what a deletion would touch is
@@ -103,8 +106,8 @@ async def forget(
             here.screen.remark(_KEPT)
             return FAILED
         mine = here.user_memory(memory, agent=None)
-        count = await mine.forget_where(**conditions, everything=everything)
-    _report(here, count)
+        gone = await mine.forget_where(**conditions, everything=everything)
+    _report(here, [gone])
     return None
 
 
@@ -115,7 +118,7 @@ async def _forget_ids(here: Here, memory: "Ricordo", *, ids: list[str], yes: boo
         here.screen.remark(_KEPT)
         return FAILED
     mine = here.user_memory(memory, agent=here.named_agent)
-    _report(here, sum([await mine.forget(memory_id) for memory_id in ids]))
+    _report(here, [await mine.forget(memory_id) for memory_id in ids])
     return None
 
 
@@ -132,8 +135,8 @@ async def _forget_facts(here: Here, memory: "Ricordo", *, ids: list[str], yes: b
     if not await here.screen.confirm(f"Forget {len(ids)} documented facts?", yes=yes):
         here.screen.remark(_KEPT)
         return FAILED
-    count = sum([await facts.forget(memory_id) for memory_id in ids])
-    _report(here, count, impact=[impact_view(k, v) for k, v in impacts.items()])
+    gone = [await facts.forget(memory_id) for memory_id in ids]
+    _report(here, gone, impact=[impact_view(k, v) for k, v in impacts.items()])
     return None
 
 
@@ -162,8 +165,16 @@ def _question(here: Here, conditions: dict[str, Any]) -> str:
     return f"Forget {here.settings.user}'s memories: {chosen}?"
 
 
-def _report(here: Here, count: int, **more: object) -> None:
-    here.screen.result({"forgotten": count, **more}, text=f"Forgotten: {count}")
+def _report(here: Here, gone: "Sequence[Forgotten]", **more: object) -> None:
+    count = sum(gone)
+    turns = sum(each.turns for each in gone)
+    refusals = sum(each.refusals for each in gone)
+    text = f"Forgotten: {count}"
+    if turns or refusals:
+        text += f"; with them turns that were not memory yet: {turns}, refusals: {refusals}"
+    here.screen.result(
+        {"forgotten": count, "turns": turns, "refusals": refusals, **more}, text=text
+    )
 
 
 @command(takes=("db", "tenant", "user", *ALWAYS), example="ricordo erase --user alice --yes")

@@ -1,4 +1,4 @@
-"""`deadletters`: what could not be extracted, kept until it is replayed."""
+"""`deadletters`: what could not be extracted, kept until it is replayed or forgotten."""
 
 from typing import Annotated
 
@@ -6,8 +6,9 @@ import typer
 
 from ricordo.errors import NotFound
 from ricordo.hosts.cli.command import command
+from ricordo.hosts.cli.exits import FAILED
 from ricordo.hosts.cli.here import Here
-from ricordo.hosts.cli.options import ALWAYS
+from ricordo.hosts.cli.options import ALWAYS, Yes
 from ricordo.model import DeadLetter, Relate
 
 Job = Annotated[int, typer.Argument(metavar="JOB", help="Its number.", show_default=False)]
@@ -73,9 +74,21 @@ async def replay(here: Here, job: Job) -> None:
     here.screen.result({"replayed": job}, text=f"Queued again: {job}")
 
 
+@command(takes=_TAKES, example="ricordo deadletters forget --user alice 17 --yes")
+async def forget(here: Here, job: Job, yes: Yes = False) -> int | None:
+    """Forget a dead letter with what was said; the same turn is not taken in again."""
+    async with here.memory() as memory:
+        if not await here.screen.confirm(f"Forget dead letter {job}?", yes=yes):
+            here.screen.remark("Nothing was changed.")
+            return FAILED
+        await here.records(memory).forget_letter(job)
+    here.screen.result({"forgotten": job}, text=f"Forgotten: {job}")
+    return None
+
+
 def _row(letter: DeadLetter) -> tuple[str, str, str, str]:
     parked = f"{letter.parked_at:%Y-%m-%d %H:%M}"
     return str(letter.job.id), str(letter.job.scope), parked, letter.reason
 
 
-DEADLETTERS = (list_parked, show_parked, replay)
+DEADLETTERS = (list_parked, show_parked, replay, forget)

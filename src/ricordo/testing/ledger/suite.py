@@ -15,6 +15,7 @@ from ricordo.testing.ledger.queues import QueueTests, RequestTests
 from ricordo.testing.ledger.removals import ErasureTests, RemovalTests
 from ricordo.testing.ledger.walks import WalkTests
 from ricordo.testing.ledger.whole import OutboxTests, TransactionTests
+from ricordo.testing.ledger.withdrawals import WithdrawalTests
 
 
 class LedgerSuite(
@@ -30,6 +31,7 @@ class LedgerSuite(
     TendingTests,
     QueueTests,
     RequestTests,
+    WithdrawalTests,
     TransactionTests,
     OutboxTests,
     FeedingTests,
