@@ -21,14 +21,15 @@ from agent_framework import (
     SupportsAgentRun,
 )
 
+from ricordo.access import user_scope
 from ricordo.errors import Denied, Erased
 from ricordo.hosts.maf.identity import Resolve, place_of, principal_of
 from ricordo.hosts.maf.nesting import InsideTools, Run, outer_run
 from ricordo.hosts.maf.tools import organization_tools, user_tools
-from ricordo.hosts.maf.turns import marks_of, question_of, said_in_run, unheard
+from ricordo.hosts.maf.turns import marks_of, question_of, said_by_user, said_in_run, unheard
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.rendering import origins_of, render
-from ricordo.model import Principal, Recollection, Turn, check_id, new_id
+from ricordo.model import Principal, Recollection, Said, Turn, check_id, new_id
 
 logger = logging.getLogger("ricordo.maf")
 
@@ -255,14 +256,16 @@ class RicordoProvider(ContextProvider):
         outer = outer_run()
         home = self._conversation or session
         began = (since or {}).get("began")
+        principal = self._person(home, outer)
         run = Run(
             id=context.metadata.setdefault("ricordo.run", new_id("run")),
             at=datetime.fromisoformat(began)
             if isinstance(began, str)
             else self._memory.services.clock(),
-            principal=self._person(home, outer),
+            principal=principal,
             agent=self._name_of(agent),
             place=place_of(home),
+            said=_said(principal, context, outer),
             inner=outer is not None,
         )
         context.metadata[self._note] = run
@@ -319,6 +322,14 @@ class RicordoProvider(ContextProvider):
             self._memory.intake.use(make(client))
         except Exception as error:  # noqa: BLE001 - the turn is queued, and waits for a model
             logger.warning("the agent's client cannot extract (%s)", type(error).__name__)
+
+
+def _said(principal: Principal, context: SessionContext, outer: Run | None) -> tuple[Said, ...]:
+    """What the person said to this run; to an inner one a model spoke, so what the outer heard."""
+    if outer is None:
+        return tuple(said_by_user(context.input_messages, principal=principal))
+    same = user_scope(outer.principal) == user_scope(principal)
+    return outer.said if same else ()
 
 
 class UserMemoryProvider(RicordoProvider):
