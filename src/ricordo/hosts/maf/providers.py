@@ -71,7 +71,8 @@ class RicordoProvider(ContextProvider):
         approve_writes: the user-memory tools that change something need approval; those of the
             organization always do.
         learn: queue what the person said, to be remembered.
-        on_recall: is shown each recollection before it is injected, for a user interface.
+        on_recall: is shown each recollection before it is injected, for a user interface; what it
+            raises is logged by its type.
         source_id: the provider's name in the framework.
     """
 
@@ -160,8 +161,7 @@ class RicordoProvider(ContextProvider):
             return
         found = await self._recall(run, question)
         state["degraded"] = list(found.degraded)
-        if self._on_recall is not None:
-            self._on_recall(session, found)
+        self._show(session, found)
         text = render(found)
         if text:
             here = run.place.thread_id
@@ -170,6 +170,14 @@ class RicordoProvider(ContextProvider):
                 [Message(role="user", contents=[text])],
                 origin_session_ids=[t for t in origins_of(found) if t != here],
             )
+
+    def _show(self, session: AgentSession, found: Recollection) -> None:
+        if self._on_recall is None:
+            return
+        try:
+            self._on_recall(session, found)
+        except Exception as error:  # noqa: BLE001 - the host's edge: a screen costs no answer
+            logger.warning("on_recall failed (%s); the run goes on", type(error).__name__)
 
     async def after_run(
         self,
