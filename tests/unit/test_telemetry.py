@@ -315,3 +315,48 @@ def test_latencies_are_kept_by_act() -> None:
     assert found.quantile(1.0) == 100.0
     assert Measures().latencies() == {}
     assert found.total == pytest.approx(100.204)
+
+
+class Hostile:
+    """A telemetry that breaks its promise, at any of its calls."""
+
+    def __init__(self, *, begins: bool) -> None:
+        self.begins = begins
+
+    def begin(self, act: Act) -> "Hostile":
+        if not self.begins:
+            raise KeyError("I work on Project Falcon")
+        return self
+
+    def tell(self, fact: Fact, value: object) -> None:
+        raise ValueError(value)
+
+    def end(self, *, seconds: float, error: str | None) -> None:
+        raise RuntimeError(seconds)
+
+    def add(self, count: Count, amount: int, *, by: str) -> None:
+        raise OSError(by)
+
+    def set(self, level: Level, value: float, *, by: str) -> None:
+        raise OSError(by)
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_a_telemetry_that_raises_costs_nothing_but_a_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, begins: bool
+) -> None:
+    """Promise 5: whoever listens must not cost a recall, a write or an erasure."""
+    clock = Clock()
+    async with opened(tmp_path, clock=clock, telemetry=Hostile(begins=begins)) as memory:
+        alice = memory.user(person(), agent="coder")
+        await alice.observe(turn(SAID, clock=clock))
+        await alice.remember("Likes tea", relations=[claim("it", "uses", "Kafka")])
+        assert (await alice.recall("tea", deadline=PATIENT)).items
+        await look(memory.services)
+        assert (await alice.erase()).clean
+        assert memory.services.measures.latencies()["recall"].count == 1
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line for line in lines if "OSError" in line] == [
+        "telemetry failed (OSError); the work goes on without it"
+    ]
+    assert "Falcon" not in caplog.text

@@ -36,7 +36,12 @@ def space_of(state: tuple[Any, ...]) -> Space | None:
     """The space of a partition, from what `STATE` selects."""
     if state[6] is None:
         return None
-    model, dimension, transform, words = state[7:11]
+    return space_from(state[7:11])
+
+
+def space_from(row: Sequence[Any]) -> Space:
+    """A space from its columns, as `space_values` orders them."""
+    model, dimension, transform, words = row
     return Space(model=model, dimension=dimension, transform=transform, words=words)
 
 

@@ -195,7 +195,7 @@ class Learner:
         ]
         hits = await self._services.index.search(
             Sought(
-                vector=await self._services.embedder.question(text),
+                vector=await self._services.question(text),
                 words=self._services.analyzer.words(text),
                 weights=WEIGHTS,
             ),
@@ -212,6 +212,8 @@ class Learner:
         return [memory for memory in found if memory.status is Status.ACTIVE]
 
     async def _drafts(self, memories: Sequence[Sifted]) -> tuple[Draft, ...]:
+        if not memories:
+            return ()
         indexed = await self._services.indexed([memory.text for memory, _ in memories])
         space = await self._services.space()
         return tuple(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from ricordo.memory.listening import Listening
 from ricordo.model import Refusal
 from ricordo.ports import BOUNDS, Act, Count, Fact, Level, Span, Telemetry, Told
 
@@ -116,7 +117,7 @@ class Measures:
     """Times acts and adds up counts; costs a few microseconds an act when nobody listens.
 
     Args:
-        telemetry: is told as well.
+        telemetry: is told as well; what it raises is logged by its type and costs nothing.
         timer: seconds that only go forward.
     """
 
@@ -127,6 +128,7 @@ class Measures:
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.telemetry = telemetry
+        self._listening = None if telemetry is None else Listening(telemetry)
         self._timer = timer
         self._histograms: dict[Act, _Histogram] = {}
         self._counts: Counter[tuple[Count, str]] = Counter()
@@ -136,13 +138,13 @@ class Measures:
         histogram = self._histograms.get(act)
         if histogram is None:
             histogram = self._histograms[act] = _Histogram()
-        return Doing(act, histogram, self.telemetry, self._timer)
+        return Doing(act, histogram, self._listening, self._timer)
 
     def add(self, count: Count, amount: int = 1, *, by: str) -> None:
         """Add to a count."""
         self._counts[count, by] += amount
-        if self.telemetry is not None:
-            self.telemetry.add(count, amount, by=by)
+        if self._listening is not None:
+            self._listening.add(count, amount, by=by)
 
     def refused(self, refusals: Sequence[Refusal]) -> None:
         """Count relations that broke an integrity rule."""
@@ -152,8 +154,8 @@ class Measures:
 
     def set(self, level: Level, value: float, *, by: str) -> None:
         """State a level to whoever listens; the ledger knows it anyway."""
-        if self.telemetry is not None:
-            self.telemetry.set(level, value, by=by)
+        if self._listening is not None:
+            self._listening.set(level, value, by=by)
 
     def latencies(self) -> dict[str, Latency]:
         """By act, of those that were done."""

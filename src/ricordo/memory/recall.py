@@ -220,7 +220,7 @@ class Recaller:
     async def _vector(self, run: Run, question: str) -> bytes | None:
         with run.stage(Act.EMBED):
             return await run.within(
-                "meaning", self._services.embedder.question(question), otherwise=None, share=0.7
+                "meaning", self._services.question(question), otherwise=None, share=0.7
             )
 
     async def _found(

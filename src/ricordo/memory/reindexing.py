@@ -27,7 +27,7 @@ async def reindex(services: Services) -> AsyncIterator[int]:
     Raises:
         Unavailable: the embedder is.
     """
-    space = await services.space()
+    space = await services.spacing.asked()  # not what was stored: that is to be left behind
     after = ""
     while rows := await services.ledger.stale(space=space, after=after, limit=BATCH):
         indexed = await services.indexed([row.text for row in rows])

@@ -107,17 +107,19 @@ async def restore(services: Services, found: Restorable, *, by: str) -> bool:
     any others. The same text that is there already gains the origins it lacks.
     """
     memory = found.memory
-    texts = (*found.earlier, memory.text)
-    indexed = await services.indexed(texts)
+    [indexed] = await services.indexed([memory.text])
     space = await services.space()
 
     async def work(tx: Writing) -> tuple[bool, tuple[Refusal, ...]]:
         if await _known(tx, memory):
             return False, ()
         refusals: tuple[Refusal, ...] = ()
-        for at, (text, row) in enumerate(zip(texts, indexed, strict=True), start=1):
-            await tx.put(replace(memory, text=text, version=at), indexed=row, space=space)
-        final = replace(memory, version=len(texts))
+        for at, text in enumerate(found.earlier, start=1):
+            # An earlier text may be what another memory says now: a past that clashes with nothing.
+            past = replace(memory, text=text, version=at, status=Status.SUPERSEDED)
+            await tx.put(past, indexed=None, space=None)
+        final = replace(memory, version=len(found.earlier) + 1)
+        await tx.put(final, indexed=indexed, space=space)
         if final.status is Status.ACTIVE:
             _, refusals = await relate(tx, final, found.claims, services=services)
         await tx.audit("import", by=by, scope=memory.scope, subjects=[memory.id])
@@ -132,6 +134,8 @@ async def restore(services: Services, found: Restorable, *, by: str) -> bool:
 async def _known(tx: Writing, memory: Memory) -> bool:
     if await tx.memories([memory.id], scope=memory.scope):
         return True
+    if memory.status is Status.SUPERSEDED:
+        return False  # what was true once is not what is said now, in the same words
     known = await tx.same_text(memory.digest, partition=memory.partition)
     if known is None:
         return False

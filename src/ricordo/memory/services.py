@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ricordo.access import PreferenceVisibility
+from ricordo.errors import Invalid
 from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
+from ricordo.memory.spacing import Spacing
 from ricordo.memory.viewing.views import Views
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Indexed, Space
@@ -46,14 +48,19 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The engines and rules behind every use case; opened and closed by the wiring."""
+    """The engines and rules behind every use case; opened and closed by the wiring.
+
+    Args:
+        rules: the vocabulary, or why it cannot be read; only what needs it then fails.
+    """
 
     ledger: Ledger
     index: VectorIndex
     graph: GraphIndex
     embedder: Embedder
     analyzer: Analyzer
-    vocabulary: Vocabulary
+    spacing: Spacing
+    rules: Vocabulary | Invalid
     journal: Journal
     views: Views
     clock: Callable[[], datetime]
@@ -64,18 +71,29 @@ class Services:
     measures: Measures = field(default_factory=Measures)
     outside: list[Outside] = field(default_factory=list[Outside])
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The rules of the graph. Raises `Invalid` when its file cannot be read."""
+        if isinstance(self.rules, Invalid):
+            raise Invalid(str(self.rules)) from self.rules
+        return self.rules
+
     async def space(self) -> Space:
-        """The space in which texts are indexed now."""
-        return Space(
-            model=self.embedder.model,
-            dimension=await self.embedder.dimension(),
-            transform=self.embedder.transform,
-            words=self.analyzer.name,
-        )
+        """The space in which texts are indexed now. Raises `Unavailable` when it is unknown, and
+        the embedder does not answer."""
+        return await self.spacing()
+
+    async def question(self, text: str) -> bytes:
+        """The vector of a question. Raises `Unavailable` when the embedder is."""
+        vector = await self.embedder.question(text)
+        self.spacing.learn(vector)
+        return vector
 
     async def indexed(self, texts: Sequence[str]) -> list[Indexed]:
         """Make texts ready to be found. Raises `Unavailable` when the embedder is."""
         vectors = await self.embedder.documents(texts) if texts else []
+        for vector in vectors[:1]:
+            self.spacing.learn(vector)
         return [self._pack(text, vector) for text, vector in zip(texts, vectors, strict=True)]
 
     def _pack(self, text: str, vector: bytes) -> Indexed:

@@ -7,6 +7,7 @@ from datetime import datetime
 from ricordo import access
 from ricordo.errors import Denied, Invalid, NotFound
 from ricordo.memory import erasure, network, portable
+from ricordo.memory.asked import NOT_SAID, own_quote
 from ricordo.memory.consolidation import ConsolidationReport, Keeper, Undone
 from ricordo.memory.intake import Intake
 from ricordo.memory.network import Naming
@@ -34,6 +35,7 @@ from ricordo.model import (
     Relation,
     RelationClaim,
     Revision,
+    Said,
     Source,
     Status,
     Turn,
@@ -92,6 +94,7 @@ class UserMemory:
         valid_from: datetime | None = None,
         source: Source = Source.SAID,
         review: bool = False,
+        heard: Sequence[Said] | None = None,
     ) -> Stored:
         """Store a memory word for word, without a model; the same again gains an origin.
 
@@ -106,6 +109,8 @@ class UserMemory:
             valid_from: since when it is true.
             review: True where a model chose the words: what the review policy holds back, such as
                 orders to a model, then waits for the person.
+            heard: where a model chose the words, what the person said: a text that is no literal
+                span of it is the model's, is kept as inferred, and waits for the person.
 
         Raises:
             Invalid: unusable text, a preference without an agent or with relations, or a secret.
@@ -119,7 +124,13 @@ class UserMemory:
         if not 0.0 <= importance <= 1.0:
             raise Invalid(f"importance is {importance}; it lies between 0 and 1")
         now = self._services.clock()
+        origin = origin or Origin(at=now, agent=self._agent)
         reasons = review_reasons(text, confidence=1.0, trusted=True) if review else ()
+        if heard is not None:
+            quote = await own_quote(text, heard=heard)
+            origin = replace(origin, quote=quote)
+            if quote is None:
+                source, reasons = Source.INFERRED, (*reasons, NOT_SAID)
         memory = Memory(
             id=self._services.new_id("m"),
             scope=self._scope,
@@ -129,7 +140,7 @@ class UserMemory:
             status=Status.PROPOSED if reasons else Status.ACTIVE,
             reasons=reasons,
             source=source,
-            origins=(origin or Origin(at=now, agent=self._agent),),
+            origins=(origin,),
             importance=importance,
             pinned=pinned,
             expires_at=expires_at,

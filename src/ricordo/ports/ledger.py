@@ -65,6 +65,10 @@ class Upkeep(Protocol):
         engine's files; False if another process was reading, or the engine cannot vouch for it."""
         ...
 
+    async def spaces(self) -> list[Space]:
+        """Every space that something was ever indexed in, oldest first."""
+        ...
+
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:
         """Memories not indexed in `space`, by id above `after`."""
         ...

@@ -1,6 +1,7 @@
 """Opens a memory: engines from settings, closed again by whoever opened it."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from ricordo.adapters.local import LocalEvents, LocalGraph, LocalIndex
 from ricordo.adapters.words import SnowballAnalyzer
+from ricordo.errors import Invalid
 from ricordo.memory.consolidation import Habit
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
@@ -15,8 +17,9 @@ from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
 from ricordo.memory.screening import review_reasons
 from ricordo.memory.services import Bounds, Policy, Services
+from ricordo.memory.spacing import Spacing
 from ricordo.memory.vocabulary import Vocabulary
-from ricordo.model import Space, new_id
+from ricordo.model import new_id
 from ricordo.ports import Embedder, Extractor, Telemetry
 from ricordo.settings import Settings
 from ricordo.wiring.background import running
@@ -27,6 +30,8 @@ from ricordo.wiring.models import make_embedder, make_extractor, make_reworder
 from ricordo.wiring.searching import index_for_large
 from ricordo.wiring.telling import make_telemetry
 from ricordo.wiring.views import make_views, viewed_graph
+
+_log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 
@@ -96,6 +101,7 @@ async def open_memory(
         signs = await make_signs(settings, services.ledger, services.measures)
         if signs is not None:
             stack.push_async_callback(signs.close)
+        learns = isinstance(services.rules, Vocabulary)
         memory = Ricordo(
             services,
             events=events,
@@ -103,8 +109,11 @@ async def open_memory(
             signs=signs,
             keep_events=settings.events_keep_days * 86_400,
             pace=_pace(settings),
-            extractor=extractor,
-            make_extractor=lambda client: make_extractor(settings, client=client),
+            # Without its rules nothing can be learned: what is said waits until they are back.
+            extractor=extractor if learns else None,
+            make_extractor=(lambda client: make_extractor(settings, client=client))
+            if learns
+            else None,
             habit=Habit(
                 every=settings.consolidation_hours * 3_600,
                 # A pass may take a model's call and its repair.
@@ -131,12 +140,7 @@ async def _services(
 ) -> tuple[Services, LocalEvents]:
     ledger = await stack.enter_async_context(open_ledger(str(path), settings, clock=clock))
     analyzer = SnowballAnalyzer()
-    space = Space(
-        model=embedder.model,
-        dimension=await embedder.dimension(),
-        transform=embedder.transform,
-        words=analyzer.name,
-    )
+    space = Spacing(ledger, embedder=embedder, analyzer=analyzer)
     index = await stack.enter_async_context(
         LocalIndex(ledger, space=space, max_bytes=settings.index_memory_mb * 1_000_000)
     )
@@ -151,9 +155,8 @@ async def _services(
         graph=viewed_graph(settings, views, LocalGraph(ledger), ledger),
         embedder=embedder,
         analyzer=analyzer,
-        vocabulary=await asyncio.to_thread(
-            Vocabulary.load, settings.vocabulary, mode=settings.vocabulary_mode
-        ),
+        spacing=space,
+        rules=await _rules(settings),
         journal=Journal(ledger, new_id=ids),
         views=views,
         clock=clock,
@@ -173,6 +176,17 @@ async def _services(
         outside=outside,
     )
     return services, events
+
+
+async def _rules(settings: Settings) -> Vocabulary | Invalid:
+    """The vocabulary, or why there is none: nobody must be kept from reading and deleting."""
+    try:
+        return await asyncio.to_thread(
+            Vocabulary.load, settings.vocabulary, mode=settings.vocabulary_mode
+        )
+    except Invalid as error:
+        _log.warning("nothing is learned or related for want of a vocabulary: %s", error)
+        return error
 
 
 def _pace(settings: Settings) -> Pace:

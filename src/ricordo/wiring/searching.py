@@ -4,9 +4,9 @@ from contextlib import AsyncExitStack
 
 from ricordo.adapters.local import LocalIndex
 from ricordo.adapters.local.in_database import DatabaseIndex
+from ricordo.adapters.local.shelves import Telling
 from ricordo.errors import Invalid
 from ricordo.memory.viewing.views import Views
-from ricordo.model import Space
 from ricordo.ports import Ledger, SearchingLedger, VectorIndex
 from ricordo.settings import Settings
 from ricordo.wiring.views import viewed_index
@@ -18,7 +18,7 @@ async def index_for_large(
     inner: LocalIndex,
     ledger: Ledger,
     *,
-    space: Space,
+    space: Telling,
     stack: AsyncExitStack,
 ) -> VectorIndex:
     """The index that knows where to search partitions of any size.

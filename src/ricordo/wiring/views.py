@@ -1,7 +1,7 @@
 """Views outside, from settings: which there are, and who asks them."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import cast
@@ -18,12 +18,14 @@ from ricordo.model import Space
 from ricordo.ports import GraphIndex, GraphView, Ledger, VectorIndex, VectorView, ViewBuild
 from ricordo.settings import Settings
 
+Telling = Callable[[], Awaitable[Space]]
+
 VECTORS, GRAPH = "vectors", "graph"
 """Names of the views, for `ricordo verify` and `ricordo rebuild`."""
 
 
 async def make_views(
-    settings: Settings, ledger: Ledger, *, space: Space, clock: Callable[[], datetime]
+    settings: Settings, ledger: Ledger, *, space: Telling, clock: Callable[[], datetime]
 ) -> Views:
     """The views that the settings name; nothing is opened yet.
 
@@ -46,7 +48,7 @@ async def viewed_index(
     inner: LocalIndex,
     ledger: Ledger,
     *,
-    space: Space,
+    space: Telling,
     stack: AsyncExitStack,
 ) -> VectorIndex:
     """The index that asks the vector view for large partitions, where one is configured."""
@@ -78,25 +80,29 @@ def viewed_graph(settings: Settings, views: Views, local: LocalGraph, ledger: Le
     )
 
 
-def _vectors(settings: Settings, ledger: Ledger, space: Space, mark: str) -> Plan:
+def _vectors(settings: Settings, ledger: Ledger, space: Telling, mark: str) -> Plan:
     store = settings.vector_view
     if store is None:
         raise ValueError("no vector view is set")
 
-    def make(build: ViewBuild) -> Sync:
+    async def make(build: ViewBuild) -> Sync:
         from ricordo.adapters.mem0 import Mem0View
 
+        known = await space()
         view = Mem0View(
             store.model_dump(),
             name=build.view,
             collection=f"ricordo_{mark}_{build.build}",
-            dimension=space.dimension,
+            dimension=known.dimension,
             patience=settings.view_timeout,
         )
-        return VectorSync(ledger, view, build, space=space)
+        return VectorSync(ledger, view, build, space=known)
 
-    # Not the analyzer: words are not in the view.
-    made_of = f"{space.model} ({space.dimension} dimensions, transform {space.transform})"
+    async def made_of() -> str:
+        # Not the analyzer: words are not in the view.
+        known = await space()
+        return f"{known.model} ({known.dimension} dimensions, transform {known.transform})"
+
     return Plan(name=VECTORS, sort="vectors", made_of=made_of, make=make)
 
 
@@ -105,7 +111,7 @@ def _graph(settings: Settings, ledger: Ledger, mark: str) -> Plan:
     if url is None:
         raise ValueError("no graph view is set")
 
-    def make(build: ViewBuild) -> Sync:
+    async def make(build: ViewBuild) -> Sync:
         from ricordo.adapters.neo4j import Neo4jGraphView
 
         view = Neo4jGraphView(
@@ -119,4 +125,7 @@ def _graph(settings: Settings, ledger: Ledger, mark: str) -> Plan:
         )
         return GraphSync(ledger, view, build)
 
-    return Plan(name=GRAPH, sort="graph", made_of="names and relations, 1", make=make)
+    async def made_of() -> str:
+        return "names and relations, 1"
+
+    return Plan(name=GRAPH, sort="graph", made_of=made_of, make=make)

@@ -310,3 +310,40 @@ def test_relations_that_a_person_typed_are_checked_like_any_others(cli: Cli) -> 
     assert [path["end"] for path in walk["items"]] == ["Kafka"]
     [refusal] = cli("review", "refusals", "--user", "alice", "--json").json["items"]
     assert refusal["rule"] == "b-names"
+
+
+def test_an_earlier_text_that_another_memory_has_now_is_history_again(cli: Cli) -> None:
+    """What was edited until texts changed places comes back, each with its own history."""
+    mine = ("--user", "alice")
+    one = cli("remember", *mine, "Works at Migros", "--json").json["id"]
+    other = cli("remember", *mine, "Lives in Bern", "--json").json["id"]
+    assert cli("edit", *mine, other, "Lives in Basel").code == 0
+    assert cli("edit", *mine, one, "Lives in Bern").code == 0
+    cli("remember", *mine, "Rows on the Rhine")
+    exported = cli("export", *mine).out.encode()
+    for place in (("--db", "other.db"), ("--user", "bob")):
+        who = place if place[0] == "--user" else (*place, *mine)
+        ended = cli("import", "-", *who, "--json", stdin=exported)
+        assert (ended.code, ended.json["memories"]) == (0, 3), ended.err
+        told = cli("export", *who).lines
+        assert [_alike(r) for r in told] == [_alike(json.loads(r)) for r in exported.splitlines()]
+        assert cli("import", "-", *who, "--json", stdin=exported).json["known"] == 3
+    assert cli("doctor", "--db", "other.db").code == 0
+
+
+def test_a_line_that_no_longer_fits_is_skipped_with_its_reason(cli: Cli) -> None:
+    """What was said before an erasure stays away; the rest of the file is read."""
+    cli("remember", "--user", "alice", "Likes tea")
+    exported = cli("export", "--user", "alice").out.encode()
+    assert cli("erase", "--user", "alice", "--yes").code == 0
+    fresh = json.dumps({"text": "Likes coffee"}).encode()
+    ended = cli("import", "-", "--user", "alice", stdin=exported + fresh)
+    assert ended.code == 2
+    assert "line 1 skipped: " in ended.err
+    assert "erased" in ended.err
+    assert [m["text"] for m in cli("list", "--user", "alice", "--json").json["items"]] == [
+        "Likes coffee"
+    ]
+    strict = cli("import", "-", "--strict", "--user", "alice", stdin=exported)
+    assert strict.code == 5
+    assert "line 1: " in strict.err

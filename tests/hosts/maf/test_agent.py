@@ -13,7 +13,7 @@ import pytest
 from agent_framework import AgentLoopMiddleware, AgentSession, Content, Message, tool
 from agent_framework.openai import OpenAIChatCompletionClient
 
-from ricordo import Listing, Ricordo
+from ricordo import Listing, Recollection, Ricordo
 from ricordo.errors import Denied, Invalid, SpaceMismatch, Unavailable
 from ricordo.hosts.maf import (
     OrganizationMemoryProvider,
@@ -511,6 +511,27 @@ async def test_a_user_interface_is_shown_what_was_recalled(
     await agent_of(client, provider).run("Falcon?", session=new_session(principal=ALICE))
     [found] = shown
     assert [item.memory.text for item in found.items] == ["Works on Falcon"]
+
+
+async def test_a_user_interface_that_breaks_costs_neither_the_answer_nor_its_memory(
+    memory: Ricordo,
+    client: OpenAIChatCompletionClient,
+    model: FakeModel,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Promise 5: what the host does with a recollection is no reason to lose it."""
+
+    def show(session: AgentSession, found: Recollection) -> None:
+        raise KeyError(found.items[0].memory.text)
+
+    await memory.user(ALICE).remember("Works on Falcon")
+    provider = RicordoProvider(memory, deadline=CALM, on_recall=show)
+    answer = await agent_of(client, provider).run("Falcon?", session=new_session(principal=ALICE))
+    assert answer.text == "Fine."
+    [asked] = chats(model)
+    assert "Works on Falcon" in asked.all_text
+    assert "on_recall failed (KeyError)" in caplog.text
+    assert "Works on Falcon" not in caplog.text
 
 
 async def test_the_agents_own_model_extracts_where_none_is_configured(

@@ -16,10 +16,10 @@ from ricordo.adapters.local.likeness import Likeness
 from ricordo.adapters.local.loaded import load
 from ricordo.adapters.local.ranking import Search
 from ricordo.adapters.local.sampling import SAMPLE
-from ricordo.adapters.local.shelves import check_space
+from ricordo.adapters.local.shelves import Telling, check_space, check_vector, told
 from ricordo.adapters.local.view import Unseen, View, instant
 from ricordo.adapters.local.wording import in_company
-from ricordo.errors import RicordoError, SpaceMismatch
+from ricordo.errors import RicordoError
 from ricordo.model import Hits, Partition, Scope, Sought, Space
 from ricordo.ports import (
     Drawn,
@@ -27,6 +27,7 @@ from ricordo.ports import (
     Ledger,
     PartitionState,
     Reading,
+    Rows,
     Searchable,
     Searching,
     SearchingLedger,
@@ -76,6 +77,7 @@ class DatabaseIndex:
     Args:
         inner: for small partitions; not closed with this.
         ledger: where the rows are, which can search by itself.
+        space: the space that questions are asked in, or what tells it when it is needed.
         least: memories from which a partition is large.
         max_bytes: what a partition may take in memory before it is large, too.
     """
@@ -86,15 +88,16 @@ class DatabaseIndex:
         ledger: Ledger,
         searching: SearchingLedger,
         *,
-        space: Space,
+        space: Space | Telling,
         least: int,
         max_bytes: int = 512 * MEBIBYTE,
     ) -> None:
         self._inner = inner
         self._ledger = ledger
         self._searching = searching
-        self._space = space
-        self._least = max(1, min(least, max_bytes // (4 * space.dimension + WORDY) + 1))
+        self._space = told(space)
+        self._least = least
+        self._max_bytes = max_bytes
         self._usual: dict[Partition, _Usual] = {}
         self._preparing: dict[Partition, asyncio.Task[None]] = {}
         self._closed = False
@@ -136,14 +139,14 @@ class DatabaseIndex:
                 sought, partitions=asked, limit=limit, at=at, coming=coming
             )
         vector = sought.vector if coming is None else await coming
-        self._check(vector)
+        check_vector(vector, space=await self._space())
         question = replace(sought, vector=vector)
         # Those of this process first: what the store is asked later may only be newer.
         shelves = await self._inner.fresh([each for each in asked if each not in large])
         found = await self._found(question, large, limit=limit, at=at)
         unseen: dict[Partition, Unseen] = {}
         for partition, (excerpt, usual) in found.items():
-            shelves.append((partition, load(excerpt.rows, dimension=self._space.dimension)))
+            shelves.append((partition, load(excerpt.rows, dimension=_dimension(excerpt.rows))))
             unseen[partition] = Unseen(
                 visible=excerpt.visible,
                 words=excerpt.words,
@@ -154,7 +157,7 @@ class DatabaseIndex:
 
         if not shelves:
             return Hits()
-        run = runner(sum(loaded.size for _, loaded in shelves) * self._space.dimension)
+        run = runner(sum(loaded.size for _, loaded in shelves) * len(vector or b"") // 4)
         return await run(
             lambda: Search(shelves, question, at=at, unseen=unseen).hits(vector, limit=limit)
         )
@@ -213,14 +216,21 @@ class DatabaseIndex:
         large: list[Partition] = []
         for each in await self._searching.search(look, scopes=scopes):
             state = each.state
-            if state.partition not in partitions or state.size < self._least:
+            if state.partition not in partitions or state.size < self._bound(state):
                 continue
             if not each.ready:
                 self._prepare(state.partition)
                 continue
-            check_space(state.partition, state.space, ours=self._space)
+            check_space(state.partition, state.space, asked=await self._space())
             large.append(state.partition)
         return large
+
+    def _bound(self, state: PartitionState) -> int:
+        """Memories from which the partition is large."""
+        if state.space is None:
+            return self._least
+        room = self._max_bytes // (4 * state.space.dimension + WORDY)
+        return max(1, min(self._least, room + 1))
 
     def _prepare(self, partition: Partition) -> None:
         if partition in self._preparing or self._closed:
@@ -255,9 +265,10 @@ class DatabaseIndex:
             }
 
         scopes = tuple(dict.fromkeys(partition.scope for partition in partitions))
+        space = await self._space()
         found = await self._searching.search(look, scopes=scopes)
         for partition, (excerpt, usual) in found.items():
-            check_space(partition, excerpt.rows.space, ours=self._space)
+            check_space(partition, excerpt.rows.space, asked=space)
             self._usual[partition] = usual
         return found
 
@@ -274,7 +285,7 @@ class DatabaseIndex:
         return self._usual_of(drawn, state)
 
     def _usual_of(self, drawn: Drawn, state: PartitionState) -> _Usual:
-        around = load(drawn.rows, dimension=self._space.dimension)
+        around = load(drawn.rows, dimension=_dimension(drawn.rows))
         view = View([(state.partition, around)], at=None)
         mine = np.array([each in drawn.ids for each in around.ids], np.bool_)
         words = in_company(Context(view), view.lengths())[mine]
@@ -289,9 +300,6 @@ class DatabaseIndex:
             company=float(words.mean()) if len(words) else 0.0,
         )
 
-    def _check(self, vector: bytes | None) -> None:
-        if vector is not None and len(vector) != 4 * self._space.dimension:
-            raise SpaceMismatch(
-                f"the question's vector has {len(vector) // 4} dimensions, "
-                f"this index {self._space.dimension}"
-            )
+
+def _dimension(rows: Rows) -> int:
+    return 0 if rows.space is None else rows.space.dimension

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ricordo.adapters.local.likeness import Likeness
 from ricordo.adapters.local.loaded import Loaded
 from ricordo.adapters.local.ranking import Search
-from ricordo.adapters.local.shelves import Shelves
-from ricordo.errors import SpaceMismatch
+from ricordo.adapters.local.shelves import Shelves, Telling, check_vector, told
 from ricordo.model import Hits, Partition, Scope, Sought, Space
 from ricordo.ports import Ledger
 
@@ -35,16 +34,19 @@ class LocalIndex:
 
     Args:
         ledger: where the rows are; not closed with the index.
-        space: the space that questions are asked in; partitions of another are refused.
+        space: the space that questions are asked in, or what tells it when it is needed;
+            partitions of another are refused.
         max_bytes: how much stays loaded, about; the least recently asked partition goes first.
             A single partition above it is loaded anew for every question.
     """
 
-    def __init__(self, ledger: Ledger, *, space: Space, max_bytes: int = 512 * MEBIBYTE) -> None:
+    def __init__(
+        self, ledger: Ledger, *, space: Space | Telling, max_bytes: int = 512 * MEBIBYTE
+    ) -> None:
         if max_bytes < 0:
             raise ValueError("max_bytes must not be negative")
-        self._space = space
-        self._shelves = Shelves(ledger, space=space, bound=max_bytes)
+        self._space = told(space)
+        self._shelves = Shelves(ledger, space=self._space, bound=max_bytes)
 
     async def __aenter__(self) -> Self:
         return self
@@ -76,19 +78,20 @@ class LocalIndex:
         Raises:
             SpaceMismatch: a partition was indexed with another model, transform or analyzer.
         """
-        self._check(sought.vector)
         if limit < 1 or not partitions:
             return Hits()
         shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
         size = sum(loaded.size for _, loaded in shelves)
         if not size:
             return Hits()
-        run = runner(size * self._space.dimension)
+        space = await self._space()
+        check_vector(sought.vector, space=space)
+        run = runner(size * space.dimension)
         search = await run(lambda: Search(shelves, sought, at=at))
         vector = sought.vector
         if coming is not None:
             vector = await coming
-            self._check(vector)
+            check_vector(vector, space=space)
         return await run(lambda: search.hits(vector, limit=limit))
 
     async def similarity(
@@ -111,13 +114,6 @@ class LocalIndex:
             SpaceMismatch: one was indexed with another model, transform or analyzer.
         """
         return await self._shelves.fresh(tuple(dict.fromkeys(partitions))) if partitions else []
-
-    def _check(self, vector: bytes | None) -> None:
-        if vector is not None and len(vector) != 4 * self._space.dimension:
-            raise SpaceMismatch(
-                f"the question's vector has {len(vector) // 4} dimensions, "
-                f"this index {self._space.dimension}"
-            )
 
     def drop(self, *, scope: Scope) -> None:
         """Let go of everything of a scope at once, as when it was erased."""

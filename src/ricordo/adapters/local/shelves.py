@@ -2,12 +2,15 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from ricordo.adapters.local.loaded import Loaded, load
 from ricordo.errors import SpaceMismatch, Unavailable
 from ricordo.model import Partition, Scope, Space
 from ricordo.ports import Ledger, PartitionState, Reading, Rows
+
+Telling = Callable[[], Awaitable[Space]]
+"""Tells the space that questions are asked in; raises `Unavailable` while nobody knows it."""
 
 _AT_ONCE = 64
 """Changed rows up to which an update is quicker done here than handed to a thread."""
@@ -20,11 +23,12 @@ class Shelves:
     that the next one finds it warm. What is on a shelf is never changed, only replaced.
 
     Args:
+        space: tells the space that questions are asked in.
         bound: bytes that stay loaded, about.
         plain: without vectors.
     """
 
-    def __init__(self, ledger: Ledger, *, space: Space, bound: int, plain: bool = False) -> None:
+    def __init__(self, ledger: Ledger, *, space: Telling, bound: int, plain: bool = False) -> None:
         self._ledger = ledger
         self._space = space
         self._bound = bound
@@ -40,12 +44,13 @@ class Shelves:
         """
         states = await self._states(partitions)
         known = [states[p] for p in partitions if p in states and states[p].size]
-        held = {state.partition for state in known if state.space == self._space}
+        asked = await self._space() if known else None
+        held = {state.partition for state in known if state.space == asked}
         for partition in partitions:
             if partition not in held:
                 self._discard(partition)
         for state in known:
-            self._check(state.partition, state.space)
+            check_space(state.partition, state.space, asked=asked)
         found = {state.partition: self._current(state) for state in known}
         late = [state for state in known if found[state.partition] is None]
         if late:
@@ -112,7 +117,7 @@ class Shelves:
         try:
             kept = self._kept.get(partition)
             rows = await self._rows(partition, since=None if kept is None else kept.generation)
-            self._check(partition, rows.space)
+            check_space(partition, rows.space, asked=await self._space())
             loaded = await self._made(rows, kept)
             if self._loading.get(partition) is asyncio.current_task():
                 self._keep(partition, loaded)
@@ -131,15 +136,13 @@ class Shelves:
     async def _made(self, rows: Rows, kept: Loaded | None) -> Loaded:
         def make() -> Loaded:
             if kept is None or rows.complete:
-                return load(rows, dimension=0 if self._plain else self._space.dimension)
+                dimension = 0 if self._plain or rows.space is None else rows.space.dimension
+                return load(rows, dimension=dimension)
             return kept.changed(rows)
 
         if len(rows.ids) + len(rows.removed) <= _AT_ONCE:
             return make()
         return await asyncio.to_thread(make)
-
-    def _check(self, partition: Partition, space: Space | None) -> None:
-        check_space(partition, space, ours=self._space)
 
     def _keep(self, partition: Partition, loaded: Loaded) -> None:
         self._kept[partition] = loaded
@@ -154,12 +157,12 @@ class Shelves:
         self._loading.pop(partition, None)
 
 
-def check_space(partition: Partition, space: Space | None, *, ours: Space) -> None:
+def check_space(partition: Partition, space: Space | None, *, asked: Space | None) -> None:
     """Raise `SpaceMismatch` for a partition that was indexed in another space."""
-    if space is not None and space != ours:
+    if space is not None and asked is not None and space != asked:
         raise SpaceMismatch(
             f"{partition.kind.value}s of {partition.scope} are indexed with {_words(space)}, "
-            f"but this index uses {_words(ours)}; run `ricordo reindex`, "
+            f"but this index uses {_words(asked)}; run `ricordo reindex`, "
             "or set the former model again"
         )
 
@@ -178,6 +181,27 @@ def _seen(task: asyncio.Task[Loaded]) -> None:
     # Whoever still waits gets the error; when all were cancelled, nobody is left to read it.
     if not task.cancelled():
         task.exception()
+
+
+def told(space: Space | Telling) -> Telling:
+    """What tells the space, of the space itself as well."""
+    if not isinstance(space, Space):
+        return space
+    known = space
+
+    async def tell() -> Space:
+        return known
+
+    return tell
+
+
+def check_vector(vector: bytes | None, *, space: Space) -> None:
+    """Raise `SpaceMismatch` where a question's vector is of another length than the space's."""
+    if vector is not None and len(vector) != 4 * space.dimension:
+        raise SpaceMismatch(
+            f"the question's vector has {len(vector) // 4} dimensions, "
+            f"this index {space.dimension}; run `ricordo reindex`, or set the former model again"
+        )
 
 
 def _words(space: Space) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from ricordo.adapters.local.index import MEBIBYTE, LocalIndex
 from ricordo.adapters.local.likeness import Likeness
 from ricordo.adapters.local.sampling import Sample, chosen
-from ricordo.adapters.local.shelves import Shelves
+from ricordo.adapters.local.shelves import Shelves, Telling, check_vector, told
 from ricordo.adapters.local.sighted import Known, Search, Shelf
 from ricordo.adapters.local.view import Numbers, View
-from ricordo.errors import RicordoError, SpaceMismatch, Unavailable
+from ricordo.errors import RicordoError, Unavailable
 from ricordo.model import Hits, Partition, Scope, Sought, Space, part_key
 from ricordo.ports import Ledger, Reading, Rows, VectorView, ViewBuild
 
@@ -57,7 +57,7 @@ class ViewedIndex:
         inner: LocalIndex,
         ledger: Ledger,
         *,
-        space: Space,
+        space: Space | Telling,
         serving: Serving,
         least: int,
         patience: float = 0.1,
@@ -65,11 +65,11 @@ class ViewedIndex:
     ) -> None:
         self._inner = inner
         self._ledger = ledger
-        self._space = space
+        self._space = told(space)
         self._serving = serving
         self._least = least
         self._patience = patience
-        self._shelves = Shelves(ledger, space=space, bound=max_bytes, plain=True)
+        self._shelves = Shelves(ledger, space=self._space, bound=max_bytes, plain=True)
         self._samples: dict[Partition, Sample] = {}
         self._resting = float("-inf")
 
@@ -110,7 +110,8 @@ class ViewedIndex:
             )
         shelves = await self._shelves.fresh(asked)
         vector = sought.vector if coming is None else await coming
-        self._check(vector)
+        if shelves:
+            check_vector(vector, space=await self._space())
         view = View(shelves, at=at)
         if not view.visible:
             return Hits()
@@ -208,7 +209,7 @@ class ViewedIndex:
     async def _tail(self, shelves: Sequence[Shelf], marks: Mapping[Partition, int]) -> Vectors:
         """What changed since the view was fed."""
         tail: dict[Partition, Mapping[str, bytes]] = {}
-        size = 4 * self._space.dimension
+        size = 4 * (await self._space()).dimension
         for partition, loaded in shelves:
             mark = marks[partition]
             if mark >= loaded.generation:
@@ -266,13 +267,6 @@ class ViewedIndex:
             return await tx.rows(partition=partition, since=since)
 
         return await self._ledger.read(look, scopes=(partition.scope,))
-
-    def _check(self, vector: bytes | None) -> None:
-        if vector is not None and len(vector) != 4 * self._space.dimension:
-            raise SpaceMismatch(
-                f"the question's vector has {len(vector) // 4} dimensions, "
-                f"this index {self._space.dimension}"
-            )
 
 
 _NOTHING: Vectors = {}

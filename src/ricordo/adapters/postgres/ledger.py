@@ -372,6 +372,10 @@ class PostgresLedger:
         await self._asked("select 1")
         return False
 
+    async def spaces(self) -> list[Space]:
+        """See `ricordo.ports.Upkeep`."""
+        return await self._alone(upkeep.spaces)
+
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:
         """See `ricordo.ports.Upkeep`."""
         return await self._over_all(

@@ -11,7 +11,7 @@ from ricordo.adapters.postgres.index_writing import IndexWriting
 from ricordo.adapters.postgres.memory_reading import MemoryReading
 from ricordo.adapters.postgres.queue import letter_from
 from ricordo.adapters.postgres.session import Ask
-from ricordo.columns.indexing import check_row, space_values
+from ricordo.columns.indexing import check_row, space_from, space_values
 from ricordo.columns.jobs import JOB
 from ricordo.columns.scopes import scope_from
 from ricordo.model import DeadLetter, Indexed, Memory, Scope, Space
@@ -22,6 +22,12 @@ async def scopes(on: Connection, /) -> list[Scope]:
     """Every scope, in the order in which they came."""
     found = await perform(Ask("select kind, tenant, owner from all_scopes()", ()), on=on)
     return [scope_from(*row) for row in found.rows]
+
+
+async def spaces(on: Connection, /) -> list[Space]:
+    """Every space, in the order in which they came."""
+    asked = Ask("select model, dimension, transform, words from spaces order by id", ())
+    return [space_from(row) for row in (await perform(asked, on=on)).rows]
 
 
 async def stale(on: Connection, /, *, space: Space, after: str, limit: int) -> list[Unindexed]:

@@ -341,6 +341,10 @@ class SqliteLedger:
         """See `ricordo.ports.Upkeep`. Nothing removed can be read in the files afterwards."""
         return await self._writer.scrub(patience=_SCRUB_SECONDS)
 
+    async def spaces(self) -> list[Space]:
+        """See `ricordo.ports.Upkeep`."""
+        return await self._readers.submit(upkeep.spaces)
+
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:
         """See `ricordo.ports.Upkeep`."""
         return await self._readers.submit(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ricordo.adapters.sqlite.index_writing import IndexWriting
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
-from ricordo.columns.indexing import check_row, space_values
+from ricordo.columns.indexing import check_row, space_from, space_values
 from ricordo.columns.scopes import scope_from
 from ricordo.model import Indexed, Memory, Scope, Space
 from ricordo.ports import Unindexed
@@ -24,6 +24,12 @@ def scopes(connection: sqlite3.Connection) -> list[Scope]:
     """Every scope, in the order in which they came."""
     found = connection.execute("select kind, tenant, owner from scopes order by id")
     return [scope_from(*row) for row in found]
+
+
+def spaces(connection: sqlite3.Connection) -> list[Space]:
+    """Every space, in the order in which they came."""
+    found = connection.execute("select model, dimension, transform, words from spaces order by id")
+    return [space_from(row) for row in found]
 
 
 def stale(

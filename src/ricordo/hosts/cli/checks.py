@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from ricordo.errors import RicordoError
+from ricordo.errors import Invalid, RicordoError
 from ricordo.hosts.cli.here import Here
 from ricordo.memory.portable import Record
 from ricordo.memory.reindexing import stale
@@ -53,7 +53,9 @@ async def examine(here: Here, loaded: "Loaded") -> list[Check]:
         async with here.memory(settings=settings) as memory:
             checks.append(Check(name="file", detail=f"{shown_address(settings.database)} opens"))
             checks += await _file(memory)
-            checks += await _embedding(memory)
+            checks.append(_vocabulary(memory))
+            checks.append(await _embedding(memory))
+            checks.append(await _index(memory))
             checks += await _views(memory)
     except RicordoError as error:
         checks.append(Check(name="file", problem=f"{type(error).__name__}: {error}"))
@@ -90,23 +92,37 @@ async def _file(memory: "Ricordo") -> list[Check]:
     return [Check(name=f.check, detail=f.detail, problem=f.problem) for f in findings]
 
 
-async def _embedding(memory: "Ricordo") -> list[Check]:
+def _vocabulary(memory: "Ricordo") -> Check:
+    try:
+        vocabulary = memory.services.vocabulary
+    except Invalid as error:
+        return Check(name="vocabulary", problem=str(error))
+    relations, types = len(vocabulary.relation_names), len(vocabulary.type_names)
+    return Check(name="vocabulary", detail=f"{relations} relations, {types} types of things")
+
+
+async def _embedding(memory: "Ricordo") -> Check:
+    """Whether texts can be embedded; looking, editing and deleting go on without."""
     services = memory.services
     try:
-        [vector] = await services.embedder.documents(["Does it work?"])
+        await services.indexed(["Does it work?"])
         space = await services.space()
-        behind = await stale(services)
     except (RicordoError, ImportError) as error:
-        return [Check(name="embedding", problem=f"{type(error).__name__}: {error}")]
+        return Check(name="embedding", problem=f"{type(error).__name__}: {error}")
     detail = f"{space.model}, transform {space.transform}, words {space.words}"
-    if len(vector) != 4 * space.dimension:
-        fault = f"a vector has {len(vector) // 4} numbers instead of {space.dimension}"
-        return [Check(name="embedding", problem=fault)]
-    works = Check(name="embedding", detail=f"{detail}, {space.dimension} numbers")
+    return Check(name="embedding", detail=f"{detail}, {space.dimension} numbers")
+
+
+async def _index(memory: "Ricordo") -> Check:
+    try:
+        behind = await stale(memory.services)
+    except (RicordoError, ImportError):
+        # Nothing stored tells the space, and the embedder's silence is a finding already.
+        return Check(name="index", detail="not looked at, for the embedding model is unknown")
     if behind:
         fault = f"{behind} memories are indexed by another model; run `ricordo reindex`"
-        return [works, Check(name="index", problem=fault)]
-    return [works, Check(name="index", detail="every memory is indexed by this model")]
+        return Check(name="index", problem=fault)
+    return Check(name="index", detail="every memory is indexed by this model")
 
 
 async def _views(memory: "Ricordo") -> list[Check]:
@@ -124,7 +140,7 @@ async def _views(memory: "Ricordo") -> list[Check]:
 
 async def _endpoint(name: str, url: str, *, key: "SecretStr | None") -> Check:
     fault = await probe(url, key=key)
-    return Check(name=name, detail=f"{url} answers", problem=fault)
+    return Check(name=name, detail="" if fault else f"{url} answers", problem=fault)
 
 
 async def probe(url: str, *, key: "SecretStr | None" = None) -> str | None:

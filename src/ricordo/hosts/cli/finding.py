@@ -72,7 +72,7 @@ async def recall(
     async with here.memory() as memory:
         # The model is loaded before the clock runs, as it is in a program that asks twice.
         with suppress(Unavailable):
-            await memory.services.embedder.question(asked)
+            await memory.services.question(asked)
         found = await memory.recall(
             asked,
             principal=await here.principal_everywhere(memory, namespaces=names),

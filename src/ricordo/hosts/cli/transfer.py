@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ricordo.access import user_scope
-from ricordo.errors import Invalid
+from ricordo.errors import Conflict, Invalid, SpaceMismatch
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.exits import DONE, USAGE
 from ricordo.hosts.cli.formats.names import Format
@@ -130,9 +130,12 @@ async def _one(here: Here, importer: "_Importer", item: "Item", *, strict: bool)
         if item.fault is not None:
             raise Invalid(item.fault)
         return await importer.take(item)
-    except Invalid as error:
+    except SpaceMismatch:
+        raise  # so it would be for every line
+    except (Invalid, Conflict) as error:
         if strict:
-            raise Invalid(f"line {item.number}: {error}") from error
+            branch = Conflict if isinstance(error, Conflict) else Invalid
+            raise branch(f"line {item.number}: {error}") from error
         here.screen.remark(f"line {item.number} skipped: {error}")
         return Counter({"skipped": 1})
 

@@ -39,6 +39,7 @@ async def worker(
     """
     counts: Counter[str] = Counter()
     async with here.memory() as memory:
+        _ = memory.services.vocabulary  # raises what is wrong with it, before anything is tried
         if not memory.intake.ready:
             raise Unavailable("no model to extract with; set model and model_base_url")
         first = await memory.ledger.latest()

@@ -14,7 +14,7 @@ from datetime import datetime
 from agent_framework import FunctionInvocationContext, FunctionMiddleware
 
 from ricordo.hosts.maf.identity import Place
-from ricordo.model import Principal
+from ricordo.model import Principal, Said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,8 @@ class Run:
         id: unique; all memory providers of the run share it.
         at: when it began.
         agent: the agent's name in memory.
+        said: what the person said to it; to an inner run nothing was said but by a model, so that
+            it has the outer run's.
         inner: whether another agent started it, through a tool.
     """
 
@@ -33,6 +35,7 @@ class Run:
     principal: Principal
     agent: str
     place: Place
+    said: tuple[Said, ...] = ()
     inner: bool = False
 
 

@@ -21,14 +21,15 @@ from agent_framework import (
     SupportsAgentRun,
 )
 
+from ricordo.access import user_scope
 from ricordo.errors import Denied, Erased
 from ricordo.hosts.maf.identity import Resolve, place_of, principal_of
 from ricordo.hosts.maf.nesting import InsideTools, Run, outer_run
 from ricordo.hosts.maf.tools import organization_tools, user_tools
-from ricordo.hosts.maf.turns import marks_of, question_of, said_in_run, unheard
+from ricordo.hosts.maf.turns import marks_of, question_of, said_by_user, said_in_run, unheard
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.rendering import origins_of, render
-from ricordo.model import Principal, Recollection, Turn, check_id, new_id
+from ricordo.model import Principal, Recollection, Said, Turn, check_id, new_id
 
 logger = logging.getLogger("ricordo.maf")
 
@@ -70,7 +71,8 @@ class RicordoProvider(ContextProvider):
         approve_writes: the user-memory tools that change something need approval; those of the
             organization always do.
         learn: queue what the person said, to be remembered.
-        on_recall: is shown each recollection before it is injected, for a user interface.
+        on_recall: is shown each recollection before it is injected, for a user interface; what it
+            raises is logged by its type.
         source_id: the provider's name in the framework.
     """
 
@@ -159,8 +161,7 @@ class RicordoProvider(ContextProvider):
             return
         found = await self._recall(run, question)
         state["degraded"] = list(found.degraded)
-        if self._on_recall is not None:
-            self._on_recall(session, found)
+        self._show(session, found)
         text = render(found)
         if text:
             here = run.place.thread_id
@@ -169,6 +170,14 @@ class RicordoProvider(ContextProvider):
                 [Message(role="user", contents=[text])],
                 origin_session_ids=[t for t in origins_of(found) if t != here],
             )
+
+    def _show(self, session: AgentSession, found: Recollection) -> None:
+        if self._on_recall is None:
+            return
+        try:
+            self._on_recall(session, found)
+        except Exception as error:  # noqa: BLE001 - the host's edge: a screen costs no answer
+            logger.warning("on_recall failed (%s); the run goes on", type(error).__name__)
 
     async def after_run(
         self,
@@ -255,14 +264,16 @@ class RicordoProvider(ContextProvider):
         outer = outer_run()
         home = self._conversation or session
         began = (since or {}).get("began")
+        principal = self._person(home, outer)
         run = Run(
             id=context.metadata.setdefault("ricordo.run", new_id("run")),
             at=datetime.fromisoformat(began)
             if isinstance(began, str)
             else self._memory.services.clock(),
-            principal=self._person(home, outer),
+            principal=principal,
             agent=self._name_of(agent),
             place=place_of(home),
+            said=_said(principal, context, outer),
             inner=outer is not None,
         )
         context.metadata[self._note] = run
@@ -319,6 +330,14 @@ class RicordoProvider(ContextProvider):
             self._memory.intake.use(make(client))
         except Exception as error:  # noqa: BLE001 - the turn is queued, and waits for a model
             logger.warning("the agent's client cannot extract (%s)", type(error).__name__)
+
+
+def _said(principal: Principal, context: SessionContext, outer: Run | None) -> tuple[Said, ...]:
+    """What the person said to this run; to an inner one a model spoke, so what the outer heard."""
+    if outer is None:
+        return tuple(said_by_user(context.input_messages, principal=principal))
+    same = user_scope(outer.principal) == user_scope(principal)
+    return outer.said if same else ()
 
 
 class UserMemoryProvider(RicordoProvider):

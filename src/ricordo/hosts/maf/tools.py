@@ -11,6 +11,7 @@ from agent_framework import Content, FunctionTool, tool
 from ricordo.access import has_role
 from ricordo.errors import RicordoError
 from ricordo.hosts.maf.nesting import Run
+from ricordo.memory.asked import NOT_SAID
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.rendering import render
 from ricordo.model import Kind, Origin, Recollection, Role, Status
@@ -37,7 +38,11 @@ def user_tools(
 
     @tool(name="remember", approval_mode=approval)
     async def remember(
-        text: Annotated[str, "One self-contained sentence that the user asked to remember."],
+        text: Annotated[
+            str,
+            "What the user asked to remember, word for word as they said it just now. In any other "
+            "words it waits until a person approves it.",
+        ],
         kind: Annotated[
             Literal["preference", "fact"],
             "preference: how the user wants things done; fact: what is true about the user.",
@@ -47,15 +52,22 @@ def user_tools(
         return await _done(_remember(text, kind))
 
     async def _remember(text: str, kind: str) -> str:
-        # A page that a tool fetched may have talked the model into this: orders wait for a person,
-        # unless one approves every call anyway.
+        # A page that a tool fetched may have talked the model into this: orders, and what the
+        # person did not say, wait for a person, unless one approves every call anyway.
         stored = await own.remember(
-            text, kind=Kind(kind), origin=_origin(run), review=not approve_writes
+            text,
+            kind=Kind(kind),
+            origin=_origin(run),
+            review=not approve_writes,
+            heard=None if approve_writes else run.said,
         )
-        if stored.memory.status is Status.REJECTED:
+        memory = stored.memory
+        if memory.status is Status.REJECTED:
             return "Refused: the user turned this down before."
-        waits = stored.memory.status is Status.PROPOSED
-        return f"Remembered as {stored.memory.id}" + (", once a person approves." if waits else ".")
+        if memory.status is not Status.PROPOSED:
+            return f"Remembered as {memory.id}."
+        why = "; these are not the user's own words" if NOT_SAID in memory.reasons else ""
+        return f"Proposed as {memory.id}: not remembered until a person approves it{why}."
 
     @tool(name="forget_memory", approval_mode=approval)
     async def forget_memory(

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,14 +27,16 @@ class Plan:
 
     Args:
         sort: ``"vectors"`` or ``"graph"``.
-        made_of: what its entries are made with; a build of anything else does not serve.
+        made_of: tells what its entries are made with; a build of anything else does not serve.
         make: gives a build of it, not opened yet, ready to be fed.
+
+    Both raise `Unavailable` while the space is unknown.
     """
 
     name: str
     sort: str
-    made_of: str
-    make: Callable[[ViewBuild], Sync]
+    made_of: Callable[[], Awaitable[str]]
+    make: Callable[[ViewBuild], Awaitable[Sync]]
 
 
 class Outside:
@@ -86,9 +88,10 @@ class Outside:
             raise Unavailable(f"view {self.name} is not ready: {self.fault or 'not open yet'}")
         return feeder.sync.view, feeder.sync.build
 
-    def make(self, build: ViewBuild) -> Feeder:
+    async def make(self, build: ViewBuild) -> Feeder:
         """A feeder for any build of this view, not opened yet."""
-        return Feeder(self._ledger, self.plan.make(build), clock=self._clock, holder=self._holder)
+        sync = await self.plan.make(build)
+        return Feeder(self._ledger, sync, clock=self._clock, holder=self._holder)
 
     async def run(self) -> None:
         """Feed it, until cancelled."""
@@ -128,8 +131,8 @@ class Outside:
                 return
             await self.close()
         build = builds[0] if builds else await self._enrolled()
-        self._check(build)
-        feeder = self.make(build)
+        await self._check(build)
+        feeder = await self.make(build)
         try:
             await feeder.sync.view.open(create=True)
             await feeder.clear()
@@ -140,14 +143,15 @@ class Outside:
 
     async def _enrolled(self) -> ViewBuild:
         plan = self.plan
-        return await self._ledger.enroll(plan.name, sort=plan.sort, made_of=plan.made_of)
+        return await self._ledger.enroll(plan.name, sort=plan.sort, made_of=await plan.made_of())
 
-    def _check(self, build: ViewBuild) -> None:
+    async def _check(self, build: ViewBuild) -> None:
         if build.sort != self.plan.sort:
             raise NotFound(f"view {self.name} is one of {build.sort}, not of {self.plan.sort}")
-        if build.made_of != self.plan.made_of:
+        made_of = await self.plan.made_of()
+        if build.made_of != made_of:
             raise SpaceMismatch(
-                f"view {self.name} was built with {build.made_of}, but {self.plan.made_of} is set; "
+                f"view {self.name} was built with {build.made_of}, but {made_of} is set; "
                 f"run `ricordo rebuild {self.name}`"
             )
 

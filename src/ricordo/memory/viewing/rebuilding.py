@@ -22,7 +22,7 @@ async def rebuild(
         RicordoError: as `View.open`; the old build serves on.
     """
     build = await _begun(ledger, outside)
-    feeder = outside.make(build)
+    feeder = await outside.make(build)
     view = feeder.sync.view
     try:
         await view.open(create=True)
@@ -46,7 +46,7 @@ async def rebuild(
 
 async def remove(ledger: Ledger, outside: Outside, build: ViewBuild) -> None:
     """Remove a build from its engine, then from the ledger."""
-    view = outside.make(build).sync.view
+    view = (await outside.make(build)).sync.view
     try:
         await view.open(create=True)
         await view.destroy()
@@ -59,10 +59,11 @@ async def _begun(ledger: Ledger, outside: Outside) -> ViewBuild:
     """A build that was begun and never served, or a new one."""
     plan = outside.plan
     mine = [b for b in await ledger.builds() if b.view == plan.name and not b.serving]
-    fits = [b for b in mine if (b.sort, b.made_of) == (plan.sort, plan.made_of)]
+    made_of = await plan.made_of()
+    fits = [b for b in mine if (b.sort, b.made_of) == (plan.sort, made_of)]
     for build in mine:
         if build not in fits[:1]:
             await remove(ledger, outside, build)
     if fits:
         return fits[0]
-    return await ledger.enroll(plan.name, sort=plan.sort, made_of=plan.made_of)
+    return await ledger.enroll(plan.name, sort=plan.sort, made_of=made_of)

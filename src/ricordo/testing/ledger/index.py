@@ -302,7 +302,9 @@ class IndexTests(Sealed):
         everything = [*listed, *rest]
         assert len({each.memory_id for each in everything}) == 4
         mine = [each for each in everything if each.scope == ALICE]
+        assert await ledger.spaces() == [SPACE]
         await ledger.restore([(mine[0], indexed(11))], space=OTHER_SPACE)
+        assert await ledger.spaces() == [SPACE, OTHER_SPACE]
         found = await rows(ledger, since=before.generation)
         assert (found.complete, found.space) == (True, OTHER_SPACE)
         assert _seeds(found) == {mine[0].memory_id: 11}
