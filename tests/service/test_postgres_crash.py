@@ -125,24 +125,25 @@ class Talk:
     acknowledged: list[list[str]] = field(default_factory=list)
 
     async def until_dead(self, server: Server, tag: str) -> None:
-        """Let people talk; kill the server once enough was acknowledged and the model was asked."""
+        """Let people talk; kill the server once enough was acknowledged and the model was asked.
+
+        Each time others: what a worker had at the death waits for its lease to end.
+        """
         enough = asyncio.Event()
         said, asked = len(self.acknowledged) + 20, len(self.model.requests) + 3
         speakers = [
-            asyncio.create_task(self._speak(user, tag, enough, said=said, asked=asked))
-            for user in ("0", "1", "2")
+            asyncio.create_task(self._speak(tag + lane, enough, said=said, asked=asked))
+            for lane in "abc"
         ]
         async with asyncio.timeout(120):
             await enough.wait()
         _kill(server)
         await asyncio.gather(*speakers)
 
-    async def _speak(
-        self, user: str, tag: str, enough: asyncio.Event, *, said: int, asked: int
-    ) -> None:
+    async def _speak(self, user: str, enough: asyncio.Event, *, said: int, asked: int) -> None:
         mine = self.memory.user(opening.person(f"user-{user}"), agent="coder")
         for number in itertools.count():
-            name = f"{tag}u{user}n{number}"
+            name = f"{user}n{number}"
             words = (Said(speaker=Speaker.USER, text=f"I collect {name}."),)
             turn_ = Turn(thread_id="t", run_id=name, agent="coder", at=now(), said=words)
             try:
@@ -150,6 +151,7 @@ class Talk:
             except RicordoError:
                 return
             self.acknowledged.append(["turn", user, name])
+            await asyncio.sleep(0.005)  # others have to get their turn, too
             if len(self.acknowledged) >= said and len(self.model.requests) >= asked:
                 enough.set()
 
