@@ -1,6 +1,6 @@
 """Promise 4: `kill -9` at random instants during concurrent writes and extraction.
 
-RICORDO_CRASH_ROUNDS sets how many times in a file (200 unless set), and a tenth of that on a
+RICORDO_CRASH_ROUNDS sets how many times in a file (200 unless set), and a twentieth of that on a
 server, where each round takes much longer. After each kill the memory must open and be sound, and
 everything acknowledged must be there, whole. At the end every acknowledged turn has been extracted
 exactly once.
@@ -29,7 +29,7 @@ from tests.support.opening import opened, person
 from tests.support.places import Places
 
 ROUNDS = int(os.environ.get("RICORDO_CRASH_ROUNDS", "200"))
-ON_SERVER = max(2, ROUNDS // 10)
+ON_SERVER = max(2, ROUNDS // 20)
 PER_MEMORY = 20
 
 

@@ -23,7 +23,7 @@ from tests.support.bolt import Bolt
 from tests.support.opening import opened, person
 
 USERS = ("alice", "bob", "carol")
-DEATHS = 3
+DEATHS = 2
 FIRST = 4
 """Calls of a death's feeding after which the server is killed; each user's takes two at least."""
 
@@ -131,7 +131,7 @@ async def test_a_view_catches_up_after_its_server_was_killed(tmp_path: Path, ser
         }
         for user in USERS:
             mine = memory.user(person(user), agent="coder")
-            walk = await mine.explore("user", hops=1, limit=200)
+            walk = await mine.explore("user", hops=1)
             assert {path.end for path in walk.paths} == set(known[user])
             receipt = await mine.erase()
             assert (receipt.remaining["view graph"], receipt.pending) == (0, ())
