@@ -21,6 +21,8 @@ COLOURS = {
     "framework file memory": "#6a4c93",
     "no memory": "#b8bec8",
     "floor": "#b8bec8",
+    "in a file": "#0b7a75",
+    "on PostgreSQL": "#33658a",
 }
 SPARE = "#555555"
 

@@ -216,6 +216,30 @@ def walks(found: Figures) -> Any:
     return tight(figure)
 
 
+def many_users(found: Figures) -> Any:
+    """Two hundred people on both ledgers, under each load."""
+    kinds = _matches(found, r"ricordo in a file: (.+)")
+    kinds = [kind for kind in kinds if f"ricordo on PostgreSQL: {kind}" in found]
+    if not kinds:
+        return None
+    metrics = (
+        ("turns_per_second", "turns per second", "{:,.0f}"),
+        ("recall_p95_ms", "recall, p95, ms (log)", "{:,.0f}"),
+        ("observe_p95_ms", "observe, p95, ms (log)", "{:,.0f}"),
+    )
+    figure, axes = panels(len(metrics), height=3.4, width=10.0)
+    for axis, (metric, title, form) in zip(axes, metrics, strict=True):
+        rows = {
+            name: [found[f"ricordo {name}: {kind}"][metric] for kind in kinds]
+            for name in ("in a file", "on PostgreSQL")
+        }
+        bars(axis, rows, [kind.replace(" ", "\n", 1) for kind in kinds], form=form)
+        axis.set_title(title, fontsize=10)
+        if metric.endswith("_ms"):
+            axis.set_yscale("log")
+    return legend(figure, axes)
+
+
 CHARTS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "recall-quality": ("recall_quality", quality),
     "across-languages": ("recall_multilingual", languages),
@@ -223,6 +247,7 @@ CHARTS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "turn-cost": ("turn_cost", turn_cost),
     "writes": ("writes", writes),
     "walks": ("walk_speed", walks),
+    "many-users": ("many_users", many_users),
 }
 
 

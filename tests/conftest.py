@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.places import Places
 from tests.support.postgres import Server, started
 
 KINDS = os.environ.get("RICORDO_TEST_POSTGRES", "pgserver").split(",")
@@ -52,15 +53,16 @@ def database(postgres: Server) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", KINDS[0]])
-def engine(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path) -> Iterator[str]:
+def places(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path) -> Iterator[Places]:
+    """Folders of this test, each with a memory of one engine to be opened in it."""
+    server = None if request.param == "sqlite" else servers(request.param)
+    with Places(tmp_path, server=server) as made:
+        yield made
+
+
+@pytest.fixture
+def engine(places: Places, tmp_path: Path) -> str:
     """The engine of the memory that `tests.support.opening.opened` opens in `tmp_path`: a file
     there, or a database of this test's own, whose addresses lie there."""
-    if request.param == "sqlite":
-        yield request.param
-        return
-    server = servers(request.param)
-    name = server.ledger()
-    (tmp_path / "address").write_text(server.url(name))
-    (tmp_path / "administrator").write_text(server.admin(name))
-    yield request.param
-    server.give_back(name)
+    places.prepare(tmp_path)
+    return places.engine

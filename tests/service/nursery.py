@@ -14,6 +14,7 @@ from pathlib import Path
 from agent_framework.openai import OpenAIChatCompletionClient
 
 import ricordo.adapters.local
+import ricordo.adapters.postgres
 import ricordo.adapters.sqlite
 import ricordo.wiring.opening  # noqa: F401
 from ricordo import EntityClaim, RelationClaim, Said, Settings, Speaker, Turn

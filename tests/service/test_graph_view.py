@@ -1,8 +1,6 @@
 """A graph view outside, on a real Bolt server: fed, checked, and without it everything goes on."""
 
 import asyncio
-import os
-import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -25,7 +23,7 @@ from tests.support.opening import opened, person
 SCOPE = user_scope(person())
 
 
-@pytest.fixture(params=["arcadedb", *(["neo4j"] if bolt.CHOSEN else [])])
+@pytest.fixture(params=bolt.KINDS)
 def server(request: pytest.FixtureRequest) -> Bolt:
     return bolt.shared(request.param)
 
@@ -190,8 +188,7 @@ async def test_a_server_that_dies_stops_nothing(tmp_path: Path) -> None:
                 "Falcon uses Kafka", relations=[relation("Falcon", "uses", "Kafka")]
             )
             feeder = await feed(memory)
-            os.kill(server.process.pid, signal.SIGKILL)
-            server.process.wait()
+            server.program.kill()
             await mine.remember("Kafka uses Disks", relations=[relation("Kafka", "uses", "Disks")])
             with pytest.raises(Unavailable):
                 await feeder.turn()

@@ -1,4 +1,4 @@
-"""Promises 4 and 12 over several processes on one file: one fact, many origins, fresh caches."""
+"""Promises 4 and 12 over several processes on one ledger: one fact, many origins, fresh caches."""
 
 import asyncio
 import json
@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.opening import opened, person
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 WRITER = """
 import asyncio, sys

@@ -1,8 +1,8 @@
 """A process that forks, for each line read, a child that writes to a ledger until it is killed.
 
-Run as ``python -m tests.service.writers_nursery``; each line names a file and a tag for what is
-written. What was acknowledged is printed at once, one line each. Forking spares each child the
-imports, so that a round is short.
+Run as ``python -m tests.service.writers_nursery``; each line names a folder with a ledger (see
+`tests.support.ledgers`) and a tag for what is written. What was acknowledged is printed at once,
+one line each. Forking spares each child the imports, so that a round is short.
 """
 
 import asyncio
@@ -10,12 +10,12 @@ import os
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
-from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.errors import Conflict
 from ricordo.events import UserMemoryStored
 from ricordo.model import Batch, Memory, Turn, UserScope, new_id
-from ricordo.ports import Writing
+from ricordo.ports import Ledger, Writing
 from ricordo.testing.ledger.making import (
     SPACE,
     entity,
@@ -25,6 +25,7 @@ from ricordo.testing.ledger.making import (
     relation,
     turn,
 )
+from tests.support.ledgers import ledger
 
 SAY = os.write
 LEASE = 0.05
@@ -50,14 +51,14 @@ async def put(tx: Writing, each: Memory) -> None:
     )
 
 
-async def remember(ledger: SqliteLedger, tag: str, lane: int) -> None:
+async def remember(ledger: Ledger, tag: str, lane: int) -> None:
     for number in range(100_000):
         each = memory(f"{tag} {lane} {number}", scope=user(lane), at=now())
         await ledger.write(lambda tx, each=each: put(tx, each), scope=each.scope)
         SAY(1, f"memory {lane} {each.id}\n".encode())
 
 
-async def observe(ledger: SqliteLedger, tag: str, lane: int) -> None:
+async def observe(ledger: Ledger, tag: str, lane: int) -> None:
     for number in range(100_000):
         run = f"{tag}-{lane}-{number}"
         await ledger.accept(turn(run, at=now()), scope=user(lane))
@@ -65,7 +66,7 @@ async def observe(ledger: SqliteLedger, tag: str, lane: int) -> None:
         await asyncio.sleep(0.002)
 
 
-async def learn(ledger: SqliteLedger, batch: Batch) -> None:
+async def learn(ledger: Ledger, batch: Batch) -> None:
     """Make one memory of each turn, in the transaction that finishes the batch."""
 
     async def work(tx: Writing) -> None:
@@ -79,7 +80,7 @@ async def learn(ledger: SqliteLedger, batch: Batch) -> None:
     await ledger.write(work, scope=batch.scope)
 
 
-async def extract(ledger: SqliteLedger) -> None:
+async def extract(ledger: Ledger) -> None:
     while True:
         batch = await ledger.claim(at=now(), size=4, patience=0.01, lease=LEASE)
         if batch is None:
@@ -90,16 +91,16 @@ async def extract(ledger: SqliteLedger) -> None:
             SAY(1, b"batch\n")
 
 
-async def live(path: str, tag: str) -> None:
-    async with SqliteLedger.open(path, clock=now) as ledger, asyncio.TaskGroup() as group:
+async def live(folder: Path, tag: str) -> None:
+    async with ledger(folder, clock=now) as opened, asyncio.TaskGroup() as group:
         for lane in range(2):
-            group.create_task(remember(ledger, tag, lane))
-            group.create_task(observe(ledger, tag, lane))
-        group.create_task(extract(ledger))
-        group.create_task(scrub(ledger))
+            group.create_task(remember(opened, tag, lane))
+            group.create_task(observe(opened, tag, lane))
+        group.create_task(extract(opened))
+        group.create_task(scrub(opened))
 
 
-async def scrub(ledger: SqliteLedger) -> None:
+async def scrub(ledger: Ledger) -> None:
     """Move the log now and then, so that some die in the middle of that."""
     while True:
         await asyncio.sleep(0.02)
@@ -108,11 +109,11 @@ async def scrub(ledger: SqliteLedger) -> None:
 
 def main() -> None:
     for line in sys.stdin:
-        path, tag = line.split()
+        folder, tag = line.split()
         child = os.fork()
         if child == 0:
             SAY(1, f"pid {os.getpid()}\n".encode())
-            asyncio.run(live(path, tag))
+            asyncio.run(live(Path(folder), tag))
             os._exit(0)
         os.waitpid(child, 0)
         SAY(1, b"dead\n")

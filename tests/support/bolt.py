@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,6 +50,52 @@ dbms.usage_report.enabled=false
 """
 
 
+class Program:
+    """A server's program, which can be killed and started again on what it had stored.
+
+    Args:
+        said: what it prints once it is ready, beyond speaking; None when it prints nothing.
+    """
+
+    def __init__(self, command: list[str], *, folder: Path, port: int, said: str | None) -> None:
+        self._command = command
+        self._log = folder / "said.txt"
+        self._port = port
+        self._said = said
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it speaks."""
+        with self._log.open("w") as told:
+            # In a folder of its own, for a server may write where it stands.
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=told,
+                stderr=told,
+                text=True,
+                cwd=self._log.parent,
+                env={**os.environ, "PYTHONPATH": str(_ROOT)},
+            )
+        try:
+            _wait(self._process, self._port, self._log)
+            if self._said is not None:
+                said = self._said
+                _wait_until(lambda: said in self._log.read_text(), "no database", self._log)
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """As `kill -9` does; nothing where it is dead already."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait(30)
+            if process.stdin:
+                process.stdin.close()
+
+
 @dataclass(frozen=True)
 class Bolt:
     """A running server."""
@@ -58,16 +104,25 @@ class Bolt:
     user: str
     password: str
     database: str | None
-    process: "subprocess.Popen[str]"
+    program: Program
+
+
+KINDS = ("arcadedb", *(("neo4j",) if CHOSEN else ()))
+"""Those that these tests run on."""
 
 
 @cache
-def shared(kind: str) -> "Bolt":
+def shared(kind: str) -> Bolt:
     """The server that tests of all modules use; stopped when they end."""
-    server = {"arcadedb": arcadedb, "neo4j": neo4j}[kind]()
+    server = own(kind)
     running = server.__enter__()
     atexit.register(server.__exit__, None, None, None)
     return running
+
+
+def own(kind: str) -> AbstractContextManager[Bolt]:
+    """A server for one test alone."""
+    return {"arcadedb": arcadedb, "neo4j": neo4j}[kind]()
 
 
 @contextmanager
@@ -83,11 +138,9 @@ def arcadedb() -> Iterator[Bolt]:
             str(port),
             str(free_port()),
         ]
-        log = Path(folder) / "said.txt"
-        with _started(command, log=log, port=port) as process:
-            _wait_until(lambda: "ready" in log.read_text(), "no database", log)
+        with _running(Program(command, folder=Path(folder), port=port, said="ready")) as program:
             yield Bolt(
-                f"bolt://127.0.0.1:{port}", "root", arcade.PASSWORD, arcade.DATABASE, process
+                f"bolt://127.0.0.1:{port}", "root", arcade.PASSWORD, arcade.DATABASE, program
             )
 
 
@@ -102,10 +155,19 @@ def neo4j() -> Iterator[Bolt]:
             "java", "-Xmx512m", "-cp", f"{_libraries()}/*", "org.neo4j.server.CommunityEntryPoint",
             f"--home-dir={home}", f"--config-dir={home / 'conf'}",
         ]  # fmt: skip
-        with _started(command, log=home / "said.txt", port=port) as process:
+        with _running(Program(command, folder=home, port=port, said=None)) as program:
             url = f"bolt://127.0.0.1:{port}"
             _set_password(url)
-            yield Bolt(url, "neo4j", PASSWORD, None, process)
+            yield Bolt(url, "neo4j", PASSWORD, None, program)
+
+
+@contextmanager
+def _running(program: Program) -> Iterator[Program]:
+    program.start()
+    try:
+        yield program
+    finally:
+        program.kill()
 
 
 def free_port() -> int:
@@ -139,30 +201,7 @@ def _folder() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def _started(command: list[str], *, log: Path, port: int) -> Iterator["subprocess.Popen[str]"]:
-    with log.open("w") as told:
-        # In a folder of its own, for a server may write where it stands.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=told,
-            stderr=told,
-            text=True,
-            cwd=log.parent,
-            env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        )
-        try:
-            _wait(process, port, log)
-            yield process
-        finally:
-            process.kill()
-            process.wait(30)
-            if process.stdin:
-                process.stdin.close()
-
-
-def _wait(process: "subprocess.Popen[str]", port: int, log: Path) -> None:
+def _wait(process: subprocess.Popen[str], port: int, log: Path) -> None:
     """Until it speaks: a connection alone may come before the server is ready."""
     import neo4j as driver
 

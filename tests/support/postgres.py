@@ -110,6 +110,27 @@ class Server:
         self.run(f"create database {name} template {_TEMPLATE}")
         return name
 
+    def copy(self, name: str) -> str:
+        """A new database with all that this one holds; nobody may be connected to it."""
+        copied = f"test_{next(self._numbers)}"
+        self.run(f"create database {copied} template {name}")
+        return copied
+
+    def dump(self, name: str, file: Path) -> None:
+        """Back a database up with the server's own tool, while it is in use."""
+        tool = Path(self.command[0]).parent / "pg_dump"
+        command = [tool, "--format=custom", "--file", file, self.admin(name)]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    def restore(self, file: Path) -> str:
+        """A new database with what a backup holds, made ready as an operator does."""
+        name = self.empty()
+        tool = Path(self.command[0]).parent / "pg_restore"
+        command = [tool, "--exit-on-error", "--dbname", self.admin(name), file]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        asyncio.run(found(self.admin(name), role=ROLE, password=PASSWORD))
+        return name
+
     def give_back(self, name: str) -> None:
         """Empty a ledger's database for the next test, which is quicker than a new one."""
         with psycopg.connect(self.admin(name), autocommit=True) as connection:

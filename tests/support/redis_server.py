@@ -28,7 +28,7 @@ class RedisServer:
     """
 
     def __init__(self, folder: Path, *, durable: bool = False, **options: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self._folder = folder
         self._options = {"appendonly": "yes", "appendfsync": "always"} if durable else {}
         self._options |= {"save": ""} | options
@@ -95,7 +95,7 @@ class RedisServer:
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]

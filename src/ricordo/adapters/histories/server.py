@@ -24,6 +24,8 @@ async def open_redis(url: str, *, patience: float = 5.0) -> AsyncGenerator[Opene
     try:
         from agent_framework_redis import RedisHistoryProvider
         from redis.asyncio import Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
     except ImportError as error:
         raise ImportError(
             "Redis is not installed; install the extra with: pip install 'ricordo[redis]'"
@@ -31,7 +33,12 @@ async def open_redis(url: str, *, patience: float = 5.0) -> AsyncGenerator[Opene
     vendor: Any = Redis  # its own annotations leave parts of it unknown
     try:
         client = vendor.from_url(
-            url, decode_responses=True, socket_timeout=patience, socket_connect_timeout=patience
+            url,
+            decode_responses=True,
+            socket_timeout=patience,
+            socket_connect_timeout=patience,
+            # A message whose answer was lost may be there; sent again, it would be there twice.
+            retry=Retry(NoBackoff(), 0),
         )
     except ValueError as error:
         raise Invalid("history_url is no address of Redis: redis://host:port") from error

@@ -1,4 +1,7 @@
-"""Random work on a ledger, compared step by step with what plain Python would remember."""
+"""Random work on a ledger, compared step by step with what plain Python would remember.
+
+On a server with fewer histories, for each step takes many messages.
+"""
 
 import asyncio
 import shutil
@@ -10,12 +13,17 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.errors import Conflict
 from ricordo.model import Batch, Kind, Memory, Partition, Scope, Status, Turn, UserScope
-from ricordo.ports import Rows
+from ricordo.ports import Ledger, Rows
 from ricordo.testing.ledger import HandClock
 from ricordo.testing.ledger.making import (
     SPACE,
@@ -29,6 +37,8 @@ from ricordo.testing.ledger.making import (
     stored,
     turn,
 )
+from tests.support.ledgers import ledger
+from tests.support.postgres import Server
 
 SCOPES: tuple[Scope, ...] = (
     UserScope(tenant="a", user="x"),
@@ -49,6 +59,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
+        self.prepare()
         self.clock = HandClock()
         self.runner = asyncio.Runner()
         self.ledger = self.do(self.opened())
@@ -63,12 +74,19 @@ class LedgerMachine(RuleBasedStateMachine):
     def do(self, work: Any) -> Any:
         return self.runner.run(work)
 
-    async def opened(self) -> SqliteLedger:
-        return await SqliteLedger.open(self.folder / "memory.db", clock=self.clock)
+    def prepare(self) -> None:
+        """Make ready what is opened: here, a file."""
+
+    async def opened(self) -> Ledger:
+        self.opening = ledger(self.folder, clock=self.clock)
+        return await self.opening.__aenter__()
+
+    def closed(self) -> None:
+        self.do(self.opening.__aexit__(None, None, None))
 
     def teardown(self) -> None:
         self.do(sound(self.ledger))
-        self.do(self.ledger.close())
+        self.closed()
         self.runner.close()
         shutil.rmtree(self.folder)
 
@@ -199,7 +217,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.do(self.ledger.close())
+        self.closed()
         self.ledger = self.do(self.opened())
 
     @invariant()
@@ -237,3 +255,20 @@ def run_of(job: Any) -> str:
 
 TestLedgerMachine = LedgerMachine.TestCase
 TestLedgerMachine.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+
+
+def test_random_work_on_a_server(first_postgres: Server) -> None:
+    """The same, in a database."""
+
+    class OnServer(LedgerMachine):
+        def prepare(self) -> None:
+            self.database = first_postgres.ledger()
+            (self.folder / "address").write_text(first_postgres.url(self.database))
+
+        def teardown(self) -> None:
+            super().teardown()
+            first_postgres.give_back(self.database)
+
+    run_state_machine_as_test(
+        OnServer, settings=settings(max_examples=4, stateful_step_count=25, deadline=None)
+    )
