@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from ricordo.errors import Conflict, Invalid, Refused
+from ricordo.memory import announcing
 from ricordo.memory.fields import a_list, a_text, a_time, an_object, needed
 from ricordo.memory.names import cleaned, fault_of, means_self, named_in
 from ricordo.memory.neighbours import all_edges
@@ -147,6 +148,8 @@ async def restore_entity(services: Services, told: NamedEntity, *, scope: Scope,
             return False
         await _put(tx, restored)
         await tx.audit("import", by=by, scope=scope, subjects=[known.id])
+        if restored.aliases != known.aliases:
+            await tx.emit(announcing.aliased(known.id, by=by, scope=scope, services=services))
         return True
 
     return await services.ledger.write(work, scope=scope)
@@ -167,15 +170,17 @@ async def restore_merge(services: Services, told: ToldMerge, *, scope: Scope, by
         keys = [name_key(told.into), told.source.key, told.target.key]
         found = await tx.entities(keys, scope=scope)
         stands = found.get(keys[0])
-        ends = found.get(keys[1]), found.get(keys[2])
-        if stands is None or (ends[0] is not None and ends[0] == ends[1]):
+        gone, stays = found.get(keys[1]), found.get(keys[2])
+        if stands is None or (gone is not None and gone == stays):
             return False
-        source = ends[0] or await _made(tx, told.source, scope=scope, services=services)
-        target = ends[1] or await _made(tx, told.target, scope=scope, services=services)
+        source = gone or await _made(tx, told.source, scope=scope, services=services)
+        target = stays or await _made(tx, told.target, scope=scope, services=services)
         await _move_back(tx, told.relations, stands=stands, source=source)
         at = told.at or services.clock()
-        await tx.merge_entities(source.id, target.id, at=at, scope=scope)
-        await tx.audit("merge", by=by, scope=scope, subjects=[source.id, target.id])
+        ends = [source.id, target.id]
+        merge_id = await tx.merge_entities(*ends, at=at, scope=scope)
+        await tx.audit("merge", by=by, scope=scope, subjects=ends)
+        await tx.emit(announcing.merged(merge_id, ends, by=by, scope=scope, services=services))
         return True
 
     return await services.ledger.write(work, scope=scope)
