@@ -191,8 +191,9 @@ async def test_an_administrator_who_is_no_superuser_may_move(
     postgres.run(
         "do $$ begin if not exists (select 1 from pg_roles where rolname = 'hosted') then "
         "create role hosted login createrole password 'hosted'; end if; end $$",
-        "grant ricordo_owner, ricordo_operator, ricordo_user, ricordo_mover, ricordo_app "
-        "to hosted with admin option",
+        "do $$ declare each text; begin for each in select rolname from pg_roles where rolname "
+        "like 'ricordo\\_%' loop execute format('grant %I to hosted with admin option', each); "
+        "end loop; end $$",
         f"alter database {database} owner to hosted",
     )
     admin = postgres.url(database, role="hosted", password="hosted")

@@ -1,11 +1,12 @@
 """Entities and relations as rows, and back."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ricordo.columns.times import moment, moment_or_none
 from ricordo.errors import Invalid
-from ricordo.model import Entity, Origin, Relation, Scope, name_key
+from ricordo.model import Entity, Merge, Origin, Relation, Scope, name_key
 
 RELATION = (
     "select r.row, r.id, s.id, t.id, s.name, t.name, r.type, r.recorded_at, "
@@ -56,6 +57,55 @@ def relation_from(
         confidence=confidence,
         origins=origins,
     )
+
+
+def merges_from(
+    found: Iterable[tuple[Any, ...]],
+    *,
+    names: Iterable[tuple[int, str]],
+    relations: Iterable[tuple[int, str, int, int]],
+    scope: Scope,
+) -> list[Merge]:
+    """Merges from their rows; names and relations with their ends tell what each moved."""
+    brought: dict[int, list[str]] = defaultdict(list)
+    for merge, name in names:
+        brought[merge].append(name)
+    outgoing: dict[int, list[str]] = defaultdict(list)
+    incoming: dict[int, list[str]] = defaultdict(list)
+    for merge, relation, at_source, at_target in relations:
+        if at_source:
+            outgoing[merge].append(relation)
+        if at_target:
+            incoming[merge].append(relation)
+    return [
+        Merge(
+            id=id_,
+            scope=scope,
+            source=source,
+            target=target,
+            at=moment(at),
+            names=tuple(brought[row]),
+            outgoing=tuple(outgoing[row]),
+            incoming=tuple(incoming[row]),
+        )
+        for row, id_, source, target, at in found
+    ]
+
+
+MERGES = (
+    "select g.row, g.id, s.id, t.id, g.at from merges g join entities s on s.row = g.source_row "
+    "join entities t on t.row = g.target_row where g.scope_id = {mark} order by g.row"
+)
+MERGED_NAMES = (
+    "select merge_row, name from merge_names where scope_id = {mark} "
+    "order by merge_row, position, key"
+)
+MERGED_RELATIONS = (
+    "select m.merge_row, r.id, m.at_source, m.at_target from merge_relations m "
+    "join relations r on r.row = m.relation_row where m.scope_id = {mark} "
+    "order by m.merge_row, r.row"
+)
+"""Select what `merges_from` reads of a scope; `mark` is the engine's mark of a parameter."""
 
 
 def names_of(entity: Entity) -> dict[str, tuple[str, int]]:

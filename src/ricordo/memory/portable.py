@@ -1,16 +1,14 @@
 """Memory as plain records, for export, files and machines. Field names are stable.
 
 A record is a dictionary that `json.dumps` takes as it is; its ``record`` says what it is:
-``memory``, ``refusal``, ``dead_letter`` or ``turn``. Times are ISO 8601 in UTC.
+``memory``, ``entity``, ``merge``, ``refusal``, ``dead_letter`` or ``turn``. Times are ISO 8601 in
+UTC.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ricordo.model import (
     DeadLetter,
-    Listing,
     Memory,
     Missed,
     OrganizationScope,
@@ -19,7 +17,6 @@ from ricordo.model import (
     Recalled,
     Recollection,
     Refusal,
-    Relate,
     Relation,
     RelationClaim,
     Revision,
@@ -27,12 +24,8 @@ from ricordo.model import (
     Step,
     Turn,
 )
-from ricordo.ports import Ledger, Reading
 
 Record = dict[str, object]
-
-MOST = 10_000
-"""Refusals, dead letters and turns that are looked at, of each."""
 
 
 def time_record(at: datetime | None) -> str | None:
@@ -232,52 +225,3 @@ def dead_letter_record(letter: DeadLetter) -> Record:
         "turn": turn_record(work) if isinstance(work, Turn) else None,
         "memory_id": None if isinstance(work, Turn) else work.memory_id,
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """Which memories, refusals and queued work an export shows."""
-
-    memory: Callable[[Memory], bool]
-    refusal: Callable[[Refusal], bool]
-    work: Callable[[Turn | Relate], bool]
-
-
-async def export(ledger: Ledger, *, scope: Scope, shown: Shown) -> AsyncIterator[Record]:
-    """What is kept in a scope, as far as it is to be shown, record by record."""
-    listing = Listing(limit=200)
-    while True:
-        page = listing
-
-        async def look(tx: Reading, page: Listing = page) -> tuple[list[Record], str | None]:
-            found = await tx.page(page, scope=scope)
-            seen = [memory for memory in found.memories if shown.memory(memory)]
-            return [await _whole(tx, m, scope=scope) for m in seen], found.cursor
-
-        records, cursor = await ledger.read(look, scopes=[scope])
-        for record in records:
-            yield record
-        if cursor is None:
-            break
-        listing = replace(listing, after=cursor)
-
-    async def refused(tx: Reading) -> Sequence[Refusal]:
-        return await tx.refusals(scope=scope, limit=MOST)
-
-    for refusal in await ledger.read(refused, scopes=[scope]):
-        if shown.refusal(refusal):
-            yield {"record": "refusal", **refusal_record(refusal)}
-    for letter in await ledger.dead_letters(scope=scope, limit=MOST):
-        if shown.work(letter.job.work):
-            yield {"record": "dead_letter", **dead_letter_record(letter)}
-    for turn in await ledger.waiting(scope=scope, limit=MOST):
-        if shown.work(turn):
-            yield {"record": "turn", **turn_record(turn)}
-
-
-async def _whole(tx: Reading, memory: Memory, *, scope: Scope) -> Record:
-    extra: Mapping[str, object] = {
-        "history": [revision_record(r) for r in await tx.history(memory.id, scope=scope)],
-        "relations": [relation_record(r) for r in await tx.relations_of([memory.id], scope=scope)],
-    }
-    return {"record": "memory", **memory_record(memory), **extra}

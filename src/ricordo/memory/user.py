@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ricordo import access
 from ricordo.errors import Denied, Invalid, NotFound
-from ricordo.memory import erasure, network, portable
+from ricordo.memory import erasure, exporting, network
 from ricordo.memory.asked import NOT_SAID, own_quote
 from ricordo.memory.consolidation import ConsolidationReport, Keeper, Undone
 from ricordo.memory.intake import Intake
@@ -333,8 +333,8 @@ class UserMemory:
 
         Through an agent without other agents' preferences and conversations.
         """
-        shown = portable.Shown(memory=self._sees, refusal=self._hears_of, work=self._hears)
-        async for record in portable.export(self._services.ledger, scope=self._scope, shown=shown):
+        shown = exporting.Shown(memory=self._sees, refusal=self._hears_of, work=self._hears)
+        async for record in exporting.export(self._services.ledger, scope=self._scope, shown=shown):
             yield record
 
     async def explore(self, entity: str, *, hops: int = 2) -> Walk:
@@ -430,7 +430,7 @@ class UserMemory:
 
     async def _check_letter(self, job_id: int) -> None:
         if self._restricted:
-            mine = await self.dead_letters(limit=portable.MOST)
+            mine = await self.dead_letters(limit=exporting.MOST)
             if all(letter.job.id != job_id for letter in mine):
                 raise NotFound(f"no dead letter {job_id} here")
 

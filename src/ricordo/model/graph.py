@@ -62,6 +62,26 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """One entity of a scope that stands for another since they were merged.
+
+    Args:
+        source, target: ids of entities; `target` stands for `source`.
+        names: what `source` brought along, its own name first.
+        outgoing, incoming: ids of the relations that began, or ended, at `source`.
+    """
+
+    id: str
+    scope: Scope
+    source: str
+    target: str
+    at: datetime
+    names: tuple[str, ...]
+    outgoing: tuple[str, ...] = ()
+    incoming: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
     """A directed, typed edge between two entities of one scope, with its evidence.
 

@@ -11,6 +11,7 @@ from ricordo.model import (
     Indexed,
     Listing,
     Memory,
+    Merge,
     Page,
     Partition,
     Refusal,
@@ -80,6 +81,10 @@ class Reading(Walking, PassReading, ViewReading, Protocol):
 
     async def relations_of(self, memory_ids: Sequence[str], *, scope: Scope) -> list[Relation]:
         """Relations that one of these memories is evidence of, with origins, ordered by id."""
+        ...
+
+    async def merges(self, *, scope: Scope) -> list[Merge]:
+        """Every merge of entities that was not undone, in the order in which they were made."""
         ...
 
     async def partitions(self, *, scope: Scope) -> list[PartitionState]:

@@ -50,7 +50,7 @@ def test_the_documented_lines_can_be_imported(cli: Cli) -> None:
     page = (REFERENCE / "import-format.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert len(lines) == 3
+    assert len(lines) == 5
     summary = cli("import", "-", "--json", stdin="\n".join(lines).encode()).json
     assert (summary["turns"], summary["memories"], summary["skipped"]) == (1, 2, 0)
 

@@ -7,11 +7,20 @@ from typing import Any
 
 from ricordo.adapters.postgres.session import Session, storable
 from ricordo.columns.codec import loads
-from ricordo.columns.graph_rows import ENDS, RELATION, entity_from, relation_from
+from ricordo.columns.graph_rows import (
+    ENDS,
+    MERGED_NAMES,
+    MERGED_RELATIONS,
+    MERGES,
+    RELATION,
+    entity_from,
+    merges_from,
+    relation_from,
+)
 from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
 from ricordo.columns.origins import origin_from
 from ricordo.columns.times import micros, moment
-from ricordo.model import Entity, Origin, Refusal, Relation, RelationClaim, Rule, Scope
+from ricordo.model import Entity, Merge, Origin, Refusal, Relation, RelationClaim, Rule, Scope
 
 _ENTITY = (
     "select e.row, e.id, e.name, e.type, e.recorded_at, "
@@ -87,6 +96,14 @@ class GraphReading(Session):
         )
         origins = await self._relation_origins([row[0] for row in found])
         return [relation_of(row, scope, tuple(origins[row[0]])) for row in found]
+
+    async def merges(self, *, scope: Scope) -> list[Merge]:
+        """See `ricordo.ports.Reading`."""
+        number = self._number(scope)
+        found = await self._rows(MERGES.format(mark="%s"), number)
+        names = await self._rows(MERGED_NAMES.format(mark="%s"), number)
+        relations = await self._rows(MERGED_RELATIONS.format(mark="%s"), number)
+        return merges_from(found, names=names, relations=relations, scope=scope)
 
     async def refusals(self, *, scope: Scope, limit: int) -> list[Refusal]:
         """See `ricordo.ports.Reading`."""

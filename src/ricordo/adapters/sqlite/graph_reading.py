@@ -8,11 +8,20 @@ from typing import Any
 
 from ricordo.adapters.sqlite.session import Session, as_list
 from ricordo.columns.codec import loads
-from ricordo.columns.graph_rows import ENDS, RELATION, entity_from, relation_from
+from ricordo.columns.graph_rows import (
+    ENDS,
+    MERGED_NAMES,
+    MERGED_RELATIONS,
+    MERGES,
+    RELATION,
+    entity_from,
+    merges_from,
+    relation_from,
+)
 from ricordo.columns.origins import COLUMNS as ORIGIN_COLUMNS
 from ricordo.columns.origins import origin_from
 from ricordo.columns.times import micros, moment
-from ricordo.model import Entity, Origin, Refusal, Relation, RelationClaim, Rule, Scope
+from ricordo.model import Entity, Merge, Origin, Refusal, Relation, RelationClaim, Rule, Scope
 
 _HOP = (
     "select r.row from json_each(:frontier) f "
@@ -93,6 +102,15 @@ class GraphReading(Session):
         )
         origins = self._relation_origins([row[0] for row in found])
         return [relation_of(row, scope, tuple(origins[row[0]])) for row in found]
+
+    async def merges(self, *, scope: Scope) -> list[Merge]:
+        """See `ricordo.ports.Reading`."""
+        number = self._number(scope)
+        found, names, relations = (
+            self._rows(sql.format(mark="?"), number)
+            for sql in (MERGES, MERGED_NAMES, MERGED_RELATIONS)
+        )
+        return merges_from(found, names=names, relations=relations, scope=scope)
 
     async def refusals(self, *, scope: Scope, limit: int) -> list[Refusal]:
         """See `ricordo.ports.Reading`."""

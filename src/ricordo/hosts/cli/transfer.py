@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,22 +13,19 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ricordo.access import user_scope
 from ricordo.errors import Conflict, Invalid, SpaceMismatch
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.exits import DONE, USAGE
 from ricordo.hosts.cli.formats.names import Format
 from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.importing import Importer
 from ricordo.hosts.cli.options import ALWAYS, PERSON
 from ricordo.hosts.cli.progress import progress
 from ricordo.hosts.cli.reading import read_time
 from ricordo.hosts.cli.screen import as_json
-from ricordo.model import Origin, Source
 
 if TYPE_CHECKING:
-    from ricordo.hosts.cli.formats.items import Context, Item
-    from ricordo.memory.engine import Ricordo
-    from ricordo.memory.user import UserMemory
+    from ricordo.hosts.cli.formats.items import Item
 
 _AT_ONCE = 16
 _COUNTED = ("turns", "memories", "known", "skipped")
@@ -91,15 +88,18 @@ async def import_(
     )
     counts: Counter[str] = Counter()
     async with here.memory(create=True) as memory:
-        importer = _Importer(here, memory, context=context, as_memories=as_ is As.MEMORIES)
+        importer = Importer(here, memory, context=context, as_memories=as_ is As.MEMORIES)
         try:
             with progress("importing", total=opened.total) as advance:
                 at_once = 1 if strict or as_ is As.MEMORIES else _AT_ONCE
                 for items in _together(opened.items, size=at_once):
-                    tasks = [_one(here, importer, item, strict=strict) for item in items]
+                    tasks = [_one(here, importer.take, item, strict=strict) for item in items]
                     for took in await asyncio.gather(*tasks):
                         counts.update(took)
                     advance(len(items))
+            for item in importer.later():
+                counts.update(await _one(here, importer.take_later, item, strict=strict))
+            await importer.finish()
         except asyncio.CancelledError:
             _summary(here, counts, ended="interrupted; run it again to go on")
             raise
@@ -125,11 +125,17 @@ def _together(items: Iterable["Item"], *, size: int) -> Iterator[list["Item"]]:
         yield group
 
 
-async def _one(here: Here, importer: "_Importer", item: "Item", *, strict: bool) -> Counter[str]:
+async def _one(
+    here: Here,
+    take: Callable[["Item"], Awaitable[Counter[str]]],
+    item: "Item",
+    *,
+    strict: bool,
+) -> Counter[str]:
     try:
         if item.fault is not None:
             raise Invalid(item.fault)
-        return await importer.take(item)
+        return await take(item)
     except SpaceMismatch:
         raise  # so it would be for every line
     except (Invalid, Conflict) as error:
@@ -138,63 +144,6 @@ async def _one(here: Here, importer: "_Importer", item: "Item", *, strict: bool)
             raise branch(f"line {item.number}: {error}") from error
         here.screen.remark(f"line {item.number} skipped: {error}")
         return Counter({"skipped": 1})
-
-
-class _Importer:
-    """Takes items of a file into one user's memory."""
-
-    def __init__(
-        self, here: Here, memory: "Ricordo", *, context: "Context", as_memories: bool
-    ) -> None:
-        self._memory = memory
-        self._here = here
-        self._context = context
-        self._as_memories = as_memories
-
-    async def take(self, item: "Item") -> Counter[str]:
-        """Observe, remember or restore one item; returns what it was. Raises `Invalid`."""
-        if item.record is not None:
-            return await self._restore(item)
-        if item.turn is None:
-            return Counter()
-        mine = self._here.user_memory(self._memory, agent=item.turn.agent)
-        if self._as_memories:
-            return await self._remember(mine, item)
-        fresh = await mine.observe(item.turn)
-        return Counter({"turns" if fresh else "known": 1})
-
-    async def _remember(self, mine: "UserMemory", item: "Item") -> Counter[str]:
-        counts: Counter[str] = Counter()
-        turn = item.turn
-        if turn is None:
-            return counts
-        for line in item.lines:
-            origin = Origin(
-                at=turn.at,
-                agent=turn.agent,
-                thread_id=turn.thread_id,
-                display_id=turn.display_id,
-                run_id=turn.run_id,
-                message_ids=(line.message_id,) if line.message_id else (),
-            )
-            stored = await mine.remember(
-                line.text, origin=origin, valid_from=None, source=Source.IMPORTED
-            )
-            counts["memories" if stored.created else "known"] += 1
-        return counts
-
-    async def _restore(self, item: "Item") -> Counter[str]:
-        from ricordo.memory.restoring import read_record, restore
-
-        principal = self._here.principal()
-        found = read_record(
-            item.record or {},
-            scope=user_scope(principal),
-            agent=self._context.agent,
-            now=self._context.at,
-        )
-        fresh = await restore(self._memory.services, found, by=principal.user)
-        return Counter({"memories" if fresh else "known": 1})
 
 
 def _summary(here: Here, counts: Counter[str], *, ended: str) -> None:
@@ -216,7 +165,8 @@ async def export(
 ) -> None:
     """Write everything kept about a user as JSON lines, which `import` can read back.
 
-    Memories with origins, history and relations; what was refused; turns that wait.
+    Memories with origins, history and relations; entities with their aliases and merges; what was
+    refused; turns that wait.
     """
     count = 0
     async with here.memory() as memory:

@@ -296,6 +296,29 @@ class MergeTests(Sealed):
         assert await edges(ledger, a) == []
         await sound(ledger)
 
+    async def test_merges_are_told_with_what_they_moved(self, ledger: Ledger) -> None:
+        """In the order in which they were made, until they are undone; each scope its own."""
+        known = memory()
+        a, b, c = entity("a", aliases=("a2", "a1")), entity("b"), entity("c")
+        out, into = relation(a, c, known), relation(c, a, known)
+        await store(ledger, known)
+        await graph(ledger, [a, b, c], [out, into])
+        first, second = await _merge(ledger, a, b), await _merge(ledger, b, c)
+        made = await ledger.read(lambda tx: tx.merges(scope=ALICE), scopes=[ALICE])
+        assert [(each.id, each.source, each.target) for each in made] == [
+            (first, a.id, b.id),
+            (second, b.id, c.id),
+        ]
+        assert made[0].names == ("a", "a2", "a1")
+        assert made[0].outgoing == (out.id,)
+        assert made[0].incoming == (into.id,)
+        assert made[0].at == START + timedelta(hours=2)
+        assert made[1].names == ("b", "a", "a2", "a1")
+        await _unmerge(ledger, second)
+        left = await ledger.read(lambda tx: tx.merges(scope=ALICE), scopes=[ALICE])
+        assert left == made[:1]
+        assert await ledger.read(lambda tx: tx.merges(scope=BOB), scopes=[BOB]) == []
+
     async def test_merges_of_merges_are_undone_from_the_last(self, ledger: Ledger) -> None:
         known = memory()
         a, b, c, d = (entity(name) for name in "abcd")

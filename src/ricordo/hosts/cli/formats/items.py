@@ -29,7 +29,7 @@ class Item:
         number: of the line, or of the exchange where a file has no lines.
         turn: an exchange, to be observed.
         lines: the person's words in it.
-        record: a memory, to be restored.
+        record: a memory, an entity or a merge, to be restored.
         fault: what is wrong with it, where it can be neither.
     """
 

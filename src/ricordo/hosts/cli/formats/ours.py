@@ -21,6 +21,8 @@ from ricordo.model import Turn
 _ONLY_TOLD = ("refusal", "dead_letter")
 """Records of an export that say what did not become memory; they are not imported."""
 
+_OF_THE_GRAPH = ("entity", "merge")
+
 
 def read_line(record: Mapping[str, Any], *, number: int, context: Context) -> Item | None:
     """The item of one line; None where an export only tells of something.
@@ -33,11 +35,13 @@ def read_line(record: Mapping[str, Any], *, number: int, context: Context) -> It
         return None
     if kind == "turn":
         return exchange(_turn(record, context), number=number)
+    if kind in _OF_THE_GRAPH:
+        return Item(number=number, record=record)
     if kind == "memory":
         if "text" not in record:
             raise Invalid("a line has either messages (a turn) or text (a memory)")
         return Item(number=number, record=_with_claims(record))
-    raise Invalid("record is one of turn, memory, refusal, dead_letter")
+    raise Invalid("record is one of turn, memory, entity, merge, refusal, dead_letter")
 
 
 def _turn(record: Mapping[str, Any], context: Context) -> Turn:
