@@ -7,9 +7,9 @@ usual settings. The index is asked as recall asks it, by meaning, words and cont
 `recall_at_10` counts how many of the ten nearest memories are found; `same_of_10` how many of the
 ten best by all signals together are also the local index's. Vectors are sentences' in kind:
 directions of 24 dimensions, spread over 384, with noise. Texts have twelve words of 30,000, as
-often as words of a language are without its fifty most usual; a question has four of one text's.
-Five memories are of one thread. `resident_mb` is what this process grew by until then; the server's
-memory is its own.
+often as words of a language are without its fifty most usual; a question has four of one text's,
+and half of its direction. Five memories are of one thread. `resident_mb` is what this process grew
+by until then; the server's memory is its own.
 """
 
 import argparse
@@ -88,15 +88,19 @@ def row(words: NDArray[np.int64], vector: Vectors) -> Indexed:
     )
 
 
-def questions(count: int) -> list[Sought]:
-    asked, words = directions(count, seed=5), texts(count, seed=6)
+def questions(count: int, *, vectors: Vectors) -> list[Sought]:
+    """Each about one of the texts: half its direction, and some of its words."""
+    words = texts(len(vectors), seed=2)
+    about = np.linspace(0, len(vectors) - 1, count).astype(np.int64)
+    asked = vectors[about] + directions(count, seed=5)
+    asked /= np.linalg.norm(asked, axis=1, keepdims=True)
     return [
         Sought(
             vector=asked[number].astype("<f4").tobytes(),
-            words=tuple((term(word),) for word in words[number, :ASKED].tolist()),
+            words=tuple((term(word),) for word in words[text, :ASKED].tolist()),
             weights=WEIGHTS,
         )
-        for number in range(count)
+        for number, text in enumerate(about)
     ]
 
 
@@ -184,7 +188,7 @@ def best(hits: Hits, signal: str) -> set[str]:
 async def measure(size: int, *, report: Report) -> None:
     """One partition of that size, searched in three ways."""
     vectors = directions(size, seed=1)
-    rounds = questions(ROUNDS)
+    rounds = questions(ROUNDS, vectors=vectors)
     nearest = [
         {f"m_{n:08}" for n in np.argsort(-(vectors @ np.frombuffer(q.vector or b"", "<f4")))[:10]}
         for q in rounds
