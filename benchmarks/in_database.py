@@ -1,15 +1,15 @@
 """A partition too large for memory: the local index beside pgvector, exact and approximate.
 
-    python -m benchmarks.in_database [--quick] [--json FILE]
+    python -m benchmarks.in_database [--quick] [--size N] [--json FILE]
 
 One person has that many memories in a PostgreSQL ledger on this machine, started for this with its
 usual settings. The index is asked as recall asks it, by meaning, words and context at once.
-`recall_at_10` counts how many of the ten nearest memories are found; `same_of_10` how many of the
-ten best by all signals together are also the local index's. Vectors are sentences' in kind:
+`recall_at_10` counts how many of the ten nearest memories are found; `same_of_10` and `same_of_3` how
+many of the best by all signals together are also the local index's. Vectors are sentences' in kind:
 directions of 24 dimensions, spread over 384, with noise. Texts have twelve words of 30,000, as
-often as words of a language are without its fifty most usual; a question has four of one text's.
-Five memories are of one thread. `resident_mb` is what this process grew by until then; the server's
-memory is its own.
+often as words of a language are without its fifty most usual; a question has four of one text's,
+and half of its direction. Five memories are of one thread. `resident_mb` is what this process grew
+by until then; the server's memory is its own.
 """
 
 import argparse
@@ -88,15 +88,19 @@ def row(words: NDArray[np.int64], vector: Vectors) -> Indexed:
     )
 
 
-def questions(count: int) -> list[Sought]:
-    asked, words = directions(count, seed=5), texts(count, seed=6)
+def questions(count: int, *, vectors: Vectors) -> list[Sought]:
+    """Each about one of the texts: half its direction, and some of its words."""
+    words = texts(len(vectors), seed=2)
+    about = np.linspace(0, len(vectors) - 1, count).astype(np.int64)
+    asked = vectors[about] + directions(count, seed=5)
+    asked /= np.linalg.norm(asked, axis=1, keepdims=True)
     return [
         Sought(
             vector=asked[number].astype("<f4").tobytes(),
-            words=tuple((term(word),) for word in words[number, :ASKED].tolist()),
+            words=tuple((term(word),) for word in words[text, :ASKED].tolist()),
             weights=WEIGHTS,
         )
-        for number in range(count)
+        for number, text in enumerate(about)
     ]
 
 
@@ -176,15 +180,15 @@ async def asked(index: VectorIndex, rounds: Sequence[Sought]) -> tuple[list[floa
     return times, answers
 
 
-def best(hits: Hits, signal: str) -> set[str]:
+def best(hits: Hits, signal: str, count: int = 10) -> set[str]:
     ranked = sorted(hits.hits, key=lambda hit: (-getattr(hit, signal), hit.memory_id))
-    return {hit.memory_id for hit in ranked[:10]}
+    return {hit.memory_id for hit in ranked[:count]}
 
 
 async def measure(size: int, *, report: Report) -> None:
     """One partition of that size, searched in three ways."""
     vectors = directions(size, seed=1)
-    rounds = questions(ROUNDS)
+    rounds = questions(ROUNDS, vectors=vectors)
     nearest = [
         {f"m_{n:08}" for n in np.argsort(-(vectors @ np.frombuffer(q.vector or b"", "<f4")))[:10]}
         for q in rounds
@@ -228,11 +232,13 @@ async def measure(size: int, *, report: Report) -> None:
                 report.add(system, "recall_at_10", statistics.mean(right), "", n=ROUNDS)
                 report.add(system, "resident_mb", resident_mb() - before, "MB", n=1)
             for name in ("database, exact", "database, HNSW"):
-                same = [
-                    len(best(ours, "fused") & best(theirs, "fused"))
-                    for ours, theirs in zip(answers[name], answers["memory"], strict=True)
-                ]
-                report.add(f"{size:,}: {name}", "same_of_10", statistics.mean(same), "", n=ROUNDS)
+                for count in (3, 10):
+                    same = [
+                        len(best(ours, "fused", count) & best(theirs, "fused", count))
+                        for ours, theirs in zip(answers[name], answers["memory"], strict=True)
+                    ]
+                    metric, value = f"same_of_{count}", statistics.mean(same)
+                    report.add(f"{size:,}: {name}", metric, value, "", n=ROUNDS)
             await large.close()
             await inner.close()
 
@@ -241,10 +247,12 @@ async def main() -> None:
     """All sizes, each on a server of its own."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--size", type=int, help="only this one")
     parser.add_argument("--json")
     given = parser.parse_args()
     report = Report("in_database")
-    for size in QUICK if given.quick else FULL:
+    sizes = (given.size,) if given.size else QUICK if given.quick else FULL
+    for size in sizes:
         await measure(size, report=report)
     report.finish(given.json)
 

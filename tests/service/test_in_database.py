@@ -252,7 +252,8 @@ async def test_an_approximate_index_is_of_one_partition_and_finds_nearly_all(
             found += len(set(_best(hits, "cosine")) & set(_best(here, "cosine")))
             assert hits.visible == here.visible
     assert found / 300 >= 0.95
-    await _until(lambda: bench.sql(f"select pg_stat_get_numscans('{name}'::regclass)") == [(30,)])
+    # Whatever the server's planner thinks of it, the index was what found.
+    await _until(lambda: bench.sql(f"select pg_stat_get_numscans('{name}'::regclass)")[0][0] >= 30)
     [(definition,)] = bench.sql(f"select pg_get_indexdef('{name}'::regclass)")
     assert f"partition_id = {number}" in definition
 

@@ -22,11 +22,19 @@ from ricordo.ports import Drawn, Excerpt, PartitionState, Rows, Searchable
 MORE = 14
 """Found beyond what was asked for: equals at the edge are decided by whoever scores exactly."""
 
-EFFORT = 4
+DEEPER = 2
+"""So many times as many by meaning: it is a little of nearly every score, and decides among equals.
+"""
+
+EFFORT = 2
 """How many times as many an approximate index looks at as are wanted."""
 
 BEFORE, AFTER = 2, 1
-"""Neighbours that ranking looks at."""
+"""Neighbours whose meaning and words speak for a row."""
+
+FIRST, SITTING = 24, 8
+"""Of so many of the best by each signal also those said so many turns before and after are read:
+what was said in the same sitting as one of them may be among the best for that."""
 
 _PACKED = ", ".join(f"i.{column}" for column in PACKED.split(", "))
 
@@ -85,16 +93,18 @@ class SearchReading(IndexReading):
             return Excerpt(visible=0, words=0, held=(0,) * len(sought.words), rows=_NO_ROWS)
         visible, words = await self._figures(place, at)
         held = [0] * len(sought.words)
-        seeds: set[int] = set()
+        ranked: list[list[int]] = []
         if visible:
             average = words / visible or 1.0
-            seeds.update(await self._worded(place, sought, held, limit, at, visible, average))
-            seeds.update(await self._dated(place, sought, limit, at))
+            ranked.append(await self._worded(place, sought, held, limit, at, visible, average))
+            ranked.append(await self._dated(place, sought, limit, at))
             if sought.vector is not None:
-                seeds.update(await self._near(place, sought.vector, limit, at))
-            elif len(seeds) < limit and sought.weights != Weights():
-                seeds.update(await self._any(place, limit, at))
-        rows = await self._around(place, sorted(seeds))
+                ranked.append(await self._near(place, sought.vector, limit, at))
+            elif not any(ranked) and sought.weights != Weights():
+                ranked.append(await self._any(place, limit, at))
+        seeds = {seed for some in ranked for seed in some}
+        first = {seed for some in ranked for seed in some[:FIRST]}
+        rows = await self._around(place, sorted(seeds), first=sorted(first))
         return Excerpt(visible=visible, words=words, held=tuple(held), rows=rows)
 
     async def drawn(self, *, partition: Partition, count: int) -> Drawn:
@@ -222,7 +232,7 @@ class SearchReading(IndexReading):
         self, place: _Place, vector: bytes, limit: int, at: datetime | None
     ) -> list[int]:
         """Places of the nearest: by the partition's approximate index, if it has one."""
-        wanted = limit + MORE
+        wanted = DEEPER * limit + MORE
         if await self._has_index(place):
             found = await self._approximate(place, vector, wanted, at)
             if len(found) >= wanted:
@@ -264,7 +274,7 @@ class SearchReading(IndexReading):
             f"(r.embedding::{types}.halfvec({size})) operator({types}.<#>) "
             f"%s::{types}.vector::{types}.halfvec({size}) limit %s",
             Direction(vector),
-            2 * wanted,
+            wanted + wanted // 4,  # half precision is nearly in order
         )
         await self._rows("select set_config('enable_sort', 'on', true)")
         return [row[0] for row in found]
@@ -285,8 +295,10 @@ class SearchReading(IndexReading):
             points,
         )
 
-    async def _around(self, place: _Place, seeds: Sequence[int]) -> Rows:
-        """Those rows, and those said just before and after them, packed."""
+    async def _around(
+        self, place: _Place, seeds: Sequence[int], *, first: Sequence[int] = ()
+    ) -> Rows:
+        """Those rows, and those said just before and after them, packed; more around the first."""
         packed = Packed()
         spoken = "(r.said_at, r.recorded_at, r.memory_id)"
         beside = " union ".join(
@@ -294,17 +306,18 @@ class SearchReading(IndexReading):
             f"where {place.rows} and r.thread = s.thread "
             f"and {spoken} {side} (s.said_at, s.recorded_at, s.memory_id) "
             f"order by r.said_at {order}, r.recorded_at {order}, r.memory_id {order} "
-            f"limit {count}) b where s.thread <> 0"
+            f"limit case when s.first then {SITTING} else {count} end) b where s.thread <> 0"
             for side, order, count in (("<", "desc", BEFORE), (">", "asc", AFTER))
         )
         if seeds:
             found = await Ask(
                 "with seed as materialized (select r.place, r.thread, r.said_at, r.recorded_at, "
-                "r.memory_id from search_rows r where r.place = any(%s)), "
+                "r.memory_id, r.place = any(%s) as first from search_rows r "
+                "where r.place = any(%s)), "
                 f"wanted as materialized (select place from seed union {beside}) "
                 f"select {_PACKED} from memory_index i "
                 "where i.place in (select place from wanted) order by i.place",
-                (list(seeds),),
+                (list(first), list(seeds)),
                 binary=True,
             )
             if found.rows:
