@@ -169,6 +169,7 @@ def _claim(value: object) -> RelationClaim:
         target=EntityClaim(name=_needed(item, "target"), type=_text(item, "target_type")),
         valid_from=_time(item, "valid_from"),
         valid_until=_time(item, "valid_until"),
+        confidence=_share(item, "confidence", default=1.0),
     )
 
 
