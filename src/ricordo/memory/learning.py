@@ -1,5 +1,6 @@
 """From a batch of turns to memories: ask the model once, check every item, commit at once."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,10 @@ from ricordo.ports import Count, Extraction, Extractor, Reading, Writing
 
 EXISTING = 10
 """Existing memories that a model is shown, so that it can say which ones are out of date."""
+
+
+PROPOSED = "proposed-relations"
+"""Why an active memory waits for a person: a model proposed relations of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +74,14 @@ class Learner:
             Malformed: the answer stayed unreadable.
             Unavailable: the model or the embedder is.
         """
-        turns = [_heard(job.work) for job in batch.jobs if isinstance(job.work, Turn)]
+        # What takes time in proportion to all that was said is done on threads: meanwhile this
+        # loop answers people.
+        turns = await asyncio.to_thread(_all_heard, batch)
         if not any(own_words(turn) for turn in turns):
             return Lesson(batch=batch)  # nothing of the user's own: no call
         existing = await self._existing(batch, turns)
-        instructions = prompting.extraction(
+        instructions = await asyncio.to_thread(
+            prompting.extraction,
             turns,
             existing,
             vocabulary_relations=self._services.vocabulary.relation_names,
@@ -90,7 +98,7 @@ class Learner:
             existing=existing,
             instructions=instructions,
         )
-        memories, refusals = sifter.sift(answer, notes=instructions.notes)
+        memories, refusals = await asyncio.to_thread(sifter.sift, answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
 
     async def relations(self, batch: Batch, extractor: Extractor) -> Lesson:
@@ -162,26 +170,29 @@ class Learner:
     ) -> tuple[Refusal, ...]:
         """A user's relations follow the policy; an organization's always wait for a curator.
 
-        Returns those that broke a rule.
+        What the model is not sure of waits too. Returns those that broke a rule.
         """
         found = await tx.memories([memory_id], scope=scope)
         if not found:
             return ()  # forgotten meanwhile
         [memory] = found
-        automatic = isinstance(memory.scope, UserScope) and self._services.policy.auto_approve
+        policy = self._services.policy
+        automatic = isinstance(memory.scope, UserScope) and policy.auto_approve
+        sure = [each for each in claims if automatic and each.confidence >= policy.min_confidence]
+        # What waited before is of an older text, or proposed anew.
+        waiting = () if automatic else memory.pending
+        waiting = tuple(dict.fromkeys((*waiting, *(each for each in claims if each not in sure))))
         changed = replace(
             memory,
-            pending=() if automatic else tuple(dict.fromkeys((*memory.pending, *claims))),
-            reasons=memory.reasons if automatic else ("proposed-relations",),
+            pending=waiting,
+            reasons=(PROPOSED,) if waiting else tuple(r for r in memory.reasons if r != PROPOSED),
             updated_at=self._services.clock(),
             version=memory.version + 1,
         )
         await tx.put(changed, indexed=None, space=None)
-        refusals: tuple[Refusal, ...] = ()
-        if automatic:
-            _, refusals = await relate(
-                tx, changed, claims, services=self._services, named_in=(changed.text,)
-            )
+        _, refusals = await relate(
+            tx, changed, sure, services=self._services, named_in=(changed.text,)
+        )
         await tx.emit(announcing.updated(changed, "related", services=self._services))
         return refusals
 
@@ -220,6 +231,10 @@ class Learner:
             Draft(memory=memory, claims=claims, indexed=ready, space=space)
             for (memory, claims), ready in zip(memories, indexed, strict=True)
         )
+
+
+def _all_heard(batch: Batch) -> list[Turn]:
+    return [_heard(job.work) for job in batch.jobs if isinstance(job.work, Turn)]
 
 
 def _heard(turn: Turn) -> Turn:
