@@ -240,6 +240,36 @@ def many_users(found: Figures) -> Any:
     return legend(figure, axes)
 
 
+def events(found: Figures) -> Any:
+    """Events a second on their way out, and what a leader's death costs."""
+    floor = found.get("floor: nats-py alone", {}).get("per_second")
+    relay = found.get("ricordo: outbox to stream", {}).get("per_second")
+    backlog = next((found[n] for n in found if n.startswith("ricordo: backlog of")), {})
+    before = found.get("cluster: before that", {}).get("per_second")
+    rates = {
+        "nats-py alone, ready made": floor,
+        "outbox to stream": relay,
+        "backlog of 100,000": backlog.get("per_second"),
+        "cluster of three": before,
+    }
+    rates = {name: rate for name, rate in rates.items() if rate}
+    death = found.get("cluster: leader killed", {})
+    if not rates or not death:
+        return None
+    figure, axes = panels(2, height=2.8)
+    lying(axes[0], rates, {name: f"{rate:,.0f}/s" for name, rate in rates.items()})
+    axes[0].set_xlim(0, max(rates.values()) * 1.3)
+    axes[0].set_title("events a second", fontsize=10)
+    pauses = {
+        "longest pause": death["longest_pause_s"],
+        "until all were delivered": death["drained_s"],
+    }
+    lying(axes[1], pauses, {name: f"{seconds:.1f} s" for name, seconds in pauses.items()})
+    axes[1].set_xlim(0, max(pauses.values()) * 1.4)
+    axes[1].set_title("a leader killed among 10,000 events", fontsize=10)
+    return tight(figure)
+
+
 CHARTS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "recall-quality": ("recall_quality", quality),
     "across-languages": ("recall_multilingual", languages),
@@ -248,6 +278,7 @@ CHARTS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "writes": ("writes", writes),
     "walks": ("walk_speed", walks),
     "many-users": ("many_users", many_users),
+    "events": ("events", events),
 }
 
 

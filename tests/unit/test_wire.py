@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ricordo.adapters.nats import read_event, write_event
 from ricordo.errors import Invalid, UnknownVersion, Unreadable
-from ricordo.events import ALL, Event, UserMemoryErased, UserMemoryStored
+from ricordo.events import ALL, Event, TurnParked, UserMemoryErased, UserMemoryStored
 from ricordo.model import OrganizationScope, Origin, Rule, UserScope, check_id
 from ricordo.wire import (
     event_subject,
@@ -21,7 +21,6 @@ from ricordo.wire import (
     name_of,
     people,
     person_events,
-    public,
     subject_key,
     tenant_events,
     token,
@@ -88,6 +87,28 @@ def example(kind: type[Event]) -> Event:
         "by": "bob@example.org",
     }
     return kind(**{field.name: filled[field.name] for field in fields(kind)})
+
+
+def public(event: Event, *, hashes: Mapping[UserScope, str]) -> Event:
+    """An event as others may see it."""
+    changes: dict[str, Any] = {}
+    tenant = event.scope.tenant
+
+    def hashed(user: str | None) -> str | None:
+        return None if user is None else hashes[UserScope(tenant=tenant, user=user)]
+
+    changes["origins"] = tuple(
+        replace(origin, quote=None, author=hashed(origin.author)) for origin in event.origins
+    )
+    if isinstance(event, UserMemoryErased):
+        changes["scope"] = UserScope(tenant=tenant, user=event.subject)
+    elif isinstance(event.scope, UserScope):
+        changes["scope"] = UserScope(tenant=tenant, user=hashes[event.scope])
+    if hasattr(event, "by"):
+        changes["by"] = hashed(event.by)
+    if isinstance(event, TurnParked):
+        changes["reason"] = "Malformed"
+    return replace(event, **changes)
 
 
 def write(event: Event, *, position: int = 7) -> bytes:

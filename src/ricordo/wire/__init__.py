@@ -19,7 +19,7 @@ from ricordo.wire.asking import (
     write_answer,
     write_error,
 )
-from ricordo.wire.data import data_of, event_from, people, public, time_read, time_written
+from ricordo.wire.data import data_of, event_from, people, time_read, time_written
 from ricordo.wire.naming import (
     VERSION,
     Name,
@@ -71,7 +71,6 @@ __all__ = [
     "people",
     "permissions_of",
     "person_events",
-    "public",
     "read_ask",
     "read_ask_subject",
     "read_deadline",

@@ -3,8 +3,8 @@
 import re
 import types
 import typing
-from collections.abc import Mapping
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
@@ -15,6 +15,9 @@ from ricordo.events import Event, TurnParked, UserMemoryErased
 from ricordo.model import OrganizationScope, Origin, Scope, UserScope
 
 Data = dict[str, Any]
+
+Writer = Callable[[Any, str, Mapping[UserScope, str]], Any]
+"""A field's value as data; it is given the tenant, and people's hashes."""
 
 _ENVELOPE = frozenset({"id", "at"})
 """Fields that an envelope has outside its data."""
@@ -39,41 +42,18 @@ def people(event: Event) -> set[UserScope]:
     return found
 
 
-def public(event: Event, *, hashes: Mapping[UserScope, str]) -> Event:
-    """The event as others may see it: without words, and with people as keyed hashes.
+def data_of(event: Event, *, hashes: Mapping[UserScope, str]) -> Data:
+    """The data of an event as others may see it: without words, and with people as keyed hashes.
 
     Args:
         hashes: of everybody in `people`.
     """
-    tenant = event.scope.tenant
-
-    def hashed(user: str | None) -> str | None:
-        return None if user is None else hashes[UserScope(tenant=tenant, user=user)]
-
-    changes: Data = {
-        "origins": tuple(
-            replace(origin, quote=None, author=hashed(origin.author))
-            for origin in event.origins[-MOST_ORIGINS:]
-        )
-    }
-    if isinstance(event, UserMemoryErased):
-        changes["scope"] = UserScope(tenant=tenant, user=event.subject)
-    elif isinstance(event.scope, UserScope):
-        changes["scope"] = UserScope(tenant=tenant, user=hashes[event.scope])
-    if hasattr(event, "by"):
-        changes["by"] = hashed(cast("Any", event).by)
-    if isinstance(event, TurnParked):
-        changes["reason"] = event.reason.partition(":")[0]  # the error's name, no more
-    return replace(event, **changes)
-
-
-def data_of(event: Event) -> Data:
-    """The data of an event that `public` returned."""
-    plain = {
-        name: _plain(getattr(event, name)) for name, _, _ in _shape(type(event)) if name != "scope"
-    }
-    given = {name: value for name, value in plain.items() if value is not None}
-    return {"scope": _scope(event.scope), **given}
+    data: Data = {"scope": _scope(event, hashes)}
+    for name, written in _writers(type(event)):
+        value = getattr(event, name)
+        if value is not None:
+            data[name] = written(value, event.scope.tenant, hashes)
+    return data
 
 
 def event_from(kind: type[Event], data: object, *, id: str, at: datetime) -> Event:  # noqa: A002
@@ -116,10 +96,67 @@ def _shape(kind: type) -> tuple[tuple[str, Any, bool], ...]:
     )
 
 
-def _scope(scope: Scope) -> Data:
+def _scope(event: Event, hashes: Mapping[UserScope, str]) -> Data:
+    scope = event.scope
     if isinstance(scope, OrganizationScope):
         return {"type": "organization", "tenant": scope.tenant, "namespace": scope.namespace}
-    return {"type": "user", "tenant": scope.tenant, "user": scope.user}
+    person = event.subject if isinstance(event, UserMemoryErased) else hashes[scope]
+    return {"type": "user", "tenant": scope.tenant, "user": person}
+
+
+@cache
+def _writers(kind: type[Event]) -> tuple[tuple[str, Writer], ...]:
+    """By field of an event's data, how it is written."""
+    found: list[tuple[str, Writer]] = []
+    for name, hint, _ in _shape(kind):
+        if name == "by":
+            found.append((name, _person))
+        elif name == "reason" and kind is TurnParked:
+            found.append((name, _error_name))
+        elif name == "origins":
+            found.append((name, _origins))
+        elif name != "scope":
+            found.append((name, _plain if _is_plain(hint) else _listed))
+    return tuple(found)
+
+
+def _is_plain(hint: Any) -> bool:
+    return typing.get_origin(hint) is not tuple
+
+
+def _plain(value: Any, _tenant: str, _hashes: object) -> Any:
+    return value.value if isinstance(value, Enum) else value
+
+
+def _listed(value: Any, _tenant: str, _hashes: object) -> Any:
+    return list(value)
+
+
+def _person(value: Any, tenant: str, hashes: Mapping[UserScope, str]) -> Any:
+    return hashes[UserScope(tenant=tenant, user=value)]
+
+
+def _error_name(value: Any, _tenant: str, _hashes: object) -> Any:
+    return value.partition(":")[0]
+
+
+def _origins(value: Any, tenant: str, hashes: Mapping[UserScope, str]) -> Any:
+    origins: tuple[Origin, ...] = value[-MOST_ORIGINS:]
+    return [_written(origin, tenant, hashes) for origin in origins]
+
+
+def _written(origin: Origin, tenant: str, hashes: Mapping[UserScope, str]) -> Data:
+    author = origin.author
+    told: Data = {
+        "at": time_written(origin.at),
+        "agent": origin.agent,
+        "thread_id": origin.thread_id,
+        "display_id": origin.display_id,
+        "run_id": origin.run_id,
+        "author": None if author is None else _person(author, tenant, hashes),
+        "message_ids": list(origin.message_ids),
+    }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _scope_from(value: object, kind: type[Event]) -> Scope:
@@ -132,17 +169,6 @@ def _scope_from(value: object, kind: type[Event]) -> Scope:
         namespace = _read(str | None, plain.get("namespace"), what="namespace")
         return OrganizationScope(tenant=tenant, namespace=namespace)
     raise Unreadable("the scope is not of the event's type")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
-    if isinstance(value, Origin):
-        held = {name: _plain(getattr(value, name)) for name, _, _ in _shape(Origin)}
-        return {name: item for name, item in held.items() if item is not None}
-    if isinstance(value, datetime):
-        return time_written(value)
-    return value.value if isinstance(value, Enum) else value
 
 
 def _read(hint: Any, value: object, *, what: str) -> Any:

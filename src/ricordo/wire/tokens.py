@@ -11,7 +11,7 @@ COMMON = "="
 LONGEST = 96
 """Characters of a token that still can be read back."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9_-]")
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _TOKEN = re.compile(r"(?:[A-Za-z0-9_-]|=[0-9a-f]{2})+")
 
 
@@ -23,6 +23,8 @@ def token(value: str | None) -> str:
     """
     if not value:
         return COMMON
+    if len(value) <= LONGEST and _PLAIN.fullmatch(value):
+        return value  # nearly all
     written = "".join(
         character
         if _PLAIN.fullmatch(character)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,9 @@ from nats.js.api import Header
 
 OUT_OF_ORDER = frozenset({10071, 10070, 10158, 10201, 10202})
 """Numbers of the errors by which a stream says that somebody else has written to it."""
+
+_TOGETHER = 32
+"""Letters that are written before the loop may send them."""
 
 _LOOK = 0.1
 """Seconds between two looks at whether an answer still can come."""
@@ -58,24 +61,41 @@ class Appender:
         self._attempt: _Attempt | None = None
         self._listening: Any = None
 
-    async def append(self, letters: Sequence[Letter], *, after: int, patience: float) -> Appended:
+    async def append(
+        self, letters: AsyncIterator[Letter], *, size: int, after: int, patience: float
+    ) -> Appended:
         """Append all of these after the message of that number.
 
         Args:
+            letters: written while the ones before are on their way.
+            size: how many these are.
             patience: seconds without any answer after which the rest is in doubt.
         """
         if self._listening is None:
             client: Any = self.client
             self._listening = await client.subscribe(f"{self._inbox}.*", cb=self._answered)
         self._attempts += 1
-        attempt = self._attempt = _Attempt(self._attempts, len(letters), after=after)
+        attempt = self._attempt = _Attempt(self._attempts, size, after=after)
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
-                for number, letter in enumerate(letters):
-                    await self._publish(letter, after=after, number=number)
+            await self._send(letters, attempt, after=after, patience=patience)
         await attempt.ended(patience=patience, still=lambda: not self.client.is_closed)
         self._attempt = None
         return attempt.outcome()
+
+    async def _send(
+        self, letters: AsyncIterator[Letter], attempt: "_Attempt", *, after: int, patience: float
+    ) -> None:
+        """Send all of these, unless one is refused meanwhile, or nothing leaves for too long."""
+        number, now = 0, asyncio.get_running_loop().time
+        async with asyncio.timeout(patience) as limit:
+            async for letter in letters:
+                await self._publish(letter, after=after, number=number)
+                number += 1
+                if number % _TOGETHER == 0:
+                    await asyncio.sleep(0)  # so that they are sent
+                    limit.reschedule(now() + patience)
+                    if attempt.failed:
+                        return
 
     async def _publish(self, letter: Letter, *, after: int, number: int) -> None:
         headers = {
@@ -117,6 +137,11 @@ class _Attempt:
             self._doubled |= place != self._after + number + 1
         self._open -= 1
         self._heard.set()
+
+    @property
+    def failed(self) -> bool:
+        """Whether one was refused, so that none after it will be taken."""
+        return self._error is not None
 
     async def ended(self, *, patience: float, still: Callable[[], bool]) -> None:
         """Until all are answered, one was refused, or nothing is heard for too long.

@@ -11,12 +11,11 @@ from cloudevents.core.v1.event import CloudEvent
 
 from ricordo.errors import Unreadable
 from ricordo.events import Event
-from ricordo.model import OrganizationScope, Scope, UserScope
+from ricordo.model import UserScope
 from ricordo.wire import (
     data_of,
     event_from,
     kind_of,
-    public,
     schema_of,
     source_of,
     time_read,
@@ -61,19 +60,18 @@ def write_event(event: Event, *, position: int, hashes: Mapping[UserScope, str])
     Args:
         hashes: of everybody in `ricordo.wire.people`.
     """
-    seen = public(event, hashes=hashes)
-    kind = type(seen)
+    kind, data = type(event), data_of(event, hashes=hashes)
     attributes = {
-        "id": seen.id,
-        "source": source_of(seen.scope.tenant),
+        "id": event.id,
+        "source": source_of(event.scope.tenant),
         "type": type_of(kind),
-        "subject": _about(seen.scope),
-        "time": seen.at,
+        "subject": _about(data["scope"]),
+        "time": event.at,
         "datacontenttype": "application/json",
         "dataschema": schema_of(kind),
         "sequence": f"{position:0{_DIGITS}d}",
     }
-    return JSONFormat().write(CloudEvent(attributes, data_of(seen)))
+    return JSONFormat().write(CloudEvent(attributes, data))
 
 
 def read_event(payload: bytes, headers: Mapping[str, str] | None = None) -> Envelope:
@@ -113,10 +111,9 @@ def _whole(attributes: dict[str, Any], data: Any) -> CloudEvent:
     return CloudEvent(attributes, data)
 
 
-def _about(scope: Scope) -> str:
-    if isinstance(scope, OrganizationScope):
-        return f"organization/{scope.namespace or ''}"
-    return f"user/{scope.user}"
+def _about(scope: Mapping[str, Any]) -> str:
+    """Whose memory an event is of, from its data."""
+    return f"{scope['type']}/{scope.get('user') or scope.get('namespace') or ''}"
 
 
 def _binary(payload: bytes, headers: Mapping[str, str]) -> CloudEvent | None:

@@ -1,7 +1,7 @@
 """The stream of all events of one ledger."""
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from nats.js.errors import NotFoundError
@@ -84,15 +84,16 @@ class NatsEvents:
         appender, last = self._appender, self._last
         if appender is None or last is None:
             raise Unavailable("the stream was not opened since it was last in doubt")
-        letters = [await self._letter(position, event) for position, event in events]
         self._last = None  # whatever happens now, until it is known
         async with self._connection.in_words():
-            ended = await appender.append(letters, after=last, patience=self._silence)
+            ended = await appender.append(
+                self._letters(events), size=len(events), after=last, patience=self._silence
+            )
         self._last = ended.last
         if ended.count == 0 and ended.error is not None and not _out_of_order(ended.error):
             kind, reason = told(ended.error)
             raise kind(f"NATS at {self._connection.access.address}: {reason}") from ended.error
-        if ended.error is None and ended.count < len(letters):
+        if ended.error is None and ended.count < len(events):
             # Another node may answer; and nothing of this attempt is sent any more.
             await self._connection.drop()
             if ended.count == 0:
@@ -130,6 +131,10 @@ class NatsEvents:
                 "the relay may publish on its subjects"
             )
         return Reached(position=int(position), event_id=headers.get("Nats-Msg-Id", ""))
+
+    async def _letters(self, events: Sequence[tuple[int, Event]]) -> AsyncIterator[Letter]:
+        for position, event in events:
+            yield await self._letter(position, event)
 
     async def _letter(self, position: int, event: Event) -> Letter:
         hashes = {person: await self._hash(person) for person in people(event)}
