@@ -241,6 +241,39 @@ async def test_a_failed_call_brings_its_sign_back(tmp_path: Path, settings: Sett
             assert memory.services.measures.counts()["signs"]["returned"] >= 1
 
 
+async def test_a_worker_says_that_it_is_still_at_it(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a model is being asked, a sign stays with its worker, however long that takes."""
+    monkeypatch.setattr("ricordo.memory.heeding.BEAT", 0.05)
+    gate = Gate()
+    said: list[bytes] = []
+
+    async def listen(message: Any) -> None:
+        said.append(message.data)
+
+    async def often() -> bool:
+        return said.count(b"+WPI") >= 3
+
+    with FakeModel(gate) as model:
+        async with (
+            process(tmp_path, settings) as agent,
+            process(tmp_path, settings, model) as memory,
+            connected(settings) as client,
+        ):
+            await prepare(agent.ledger, settings)
+            slowly(memory)
+            await client.subscribe(f"$JS.ACK.{work_stream(settings)}.workers.>", cb=listen)
+            await client.flush()
+            async with at_work(memory):
+                await until(lambda: listening(memory))
+                await observe(agent, "stamps")
+                await until(often)
+                gate.open.set()
+                await until(lambda: knows(agent, "stamps"))
+                await until(lambda: settled(settings))
+
+
 async def test_a_turn_waits_for_others_and_then_no_longer(
     tmp_path: Path, settings: Settings
 ) -> None:
