@@ -26,14 +26,15 @@ async def chat_client(description: str, **more: list[str]) -> AsyncIterator:
     for name, choices in more.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0])
     arguments = parser.parse_args()
-    with _endpoint(arguments.base_url) as url:
+    with endpoint(arguments.base_url) as url:
         async with AsyncOpenAI(base_url=url, api_key=arguments.api_key) as connection:
             client = OpenAIChatCompletionClient(model=arguments.model, async_client=connection)
             yield client, arguments
 
 
 @contextmanager
-def _endpoint(given: str | None) -> Iterator[str]:
+def endpoint(given: str | None) -> Iterator[str]:
+    """The address given, or that of the stand-in."""
     if given is not None:
         yield given
         return

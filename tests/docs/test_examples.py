@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 HELPERS = {"endpoint.py"}
 
 
-def run(name: str, *arguments: str, folder: Path) -> str:
+def run(name: str, *arguments: str, folder: Path, timeout: float = 120) -> str:
     """What an example prints, in a process of its own with nothing configured."""
     kept = ("PATH", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV")
     environment = {key: os.environ[key] for key in kept if key in os.environ}
@@ -19,7 +19,7 @@ def run(name: str, *arguments: str, folder: Path) -> str:
         [sys.executable, str(EXAMPLES / name), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         cwd=folder,
         check=False,
         env=environment | {"HOME": str(folder), "MEM0_DIR": str(folder)},
@@ -68,6 +68,16 @@ def test_one_setting_decides_who_shares(tmp_path: Path, shape: str, tester: int)
     assert len(heard["planner"].split("; ")) == (3 if shape == "shared" else 1)
     assert len(heard["tester"].split("; ")) == (3 if shape == "shared" else tester)
     assert heard["coder"] == heard["tester"] or shape == "distributed"
+
+
+def test_agents_in_two_processes_share_a_users_facts(tmp_path: Path) -> None:
+    """The coder's preference is the coder's; the fact reaches the planner through the worker."""
+    told = run("two_processes.py", folder=tmp_path, timeout=280)
+    coder, learned, *planner = told.strip().split("\n\n")
+    assert coder == "coder: I know nothing about that yet."
+    assert learned.startswith("learned elsewhere: ")
+    assert "Works on Project Falcon" in planner[0]
+    assert "Likes concise examples" not in planner[0]
 
 
 def test_every_example_is_tested() -> None:
