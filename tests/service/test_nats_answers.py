@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import jwt
+import nats
 import pytest
 from nats.errors import NoRespondersError
 
 from ricordo import Ricordo, Settings
 from ricordo.access import user_scope
+from ricordo.wire import permissions_of
 from ricordo.wire import token as written
+from ricordo.wire import written as as_config
 from ricordo.wiring.messaging import prepare
-from tests.service.test_nats_workers import dead
+from tests.service.test_nats_workers import dead, knows
 from tests.support.asking import SECRET, Asker, answer_settings, answered, asking, token
+from tests.support.fake_model import FakeModel
 from tests.support.nats_server import NatsServer
 from tests.support.opening import opened, person
-from tests.support.workers import now, until
+from tests.support.talking import extractor
+from tests.support.workers import at_work, collecting, now, until
 
 _numbers = count()
 
@@ -301,6 +306,63 @@ async def test_answers_go_on_after_the_server_was_away(tmp_path: Path) -> None:
             mine.kill()
             mine.start()
             await until(lambda: answers(settings))
+
+
+NODE = """permissions: {
+  publish: {
+    allow: [
+      "ricordo.*.events.>", "ricordo.*.work.*", "ricordo.*.dead.*",
+      "$JS.API.STREAM.INFO.ricordo_events", "$JS.API.STREAM.MSG.GET.ricordo_events",
+      "$JS.API.STREAM.PURGE.ricordo_events",
+      "$JS.API.STREAM.INFO.ricordo_work", "$JS.API.CONSUMER.INFO.ricordo_work.workers",
+      "$JS.API.CONSUMER.MSG.NEXT.ricordo_work.workers", "$JS.ACK.ricordo_work.workers.>"
+    ]
+  }
+  subscribe: { allow: ["_INBOX.>", "ricordo.*.ask.>"] }
+  allow_responses: { max: 1, expires: "1m" }
+}"""
+"""What the how-tos say that a process needs which relays, works and answers."""
+
+
+async def test_a_tenants_credentials_ask_on_its_own_subjects_only(tmp_path: Path) -> None:
+    """And whoever works and answers needs no more than the how-to says."""
+    allowed = permissions_of("acme", prefix="ricordo", stream="ricordo_events", asking=True)
+    users = f"""authorization {{ users: [
+      {{ user: "operator", password: "all" }}
+      {{ user: "node", password: "some", {NODE} }}
+      {{ user: "acme", password: "own", {as_config(allowed)} }}
+    ] }}"""
+    with NatsServer(tmp_path / "nats", config=users) as mine, FakeModel(collecting) as model:
+        operator = answer_settings(mine.url, nats_user="operator", nats_password="all")
+        node = answer_settings(mine.url, nats_user="node", nats_password="some")
+        more = {"extractor": extractor(model)}
+        async with opened(tmp_path, clock=now, settings=node, **more) as memory:
+            await prepare(memory.ledger, operator)
+            async with answered(memory, node), at_work(memory):
+                errors: list[str] = []
+
+                async def hear(error: Exception) -> None:
+                    errors.append(str(error))
+
+                client = await nats.connect(
+                    mine.url, user="acme", password="own", inbox_prefix=allowed.inbox, error_cb=hear
+                )
+                ask = Asker(client, "ricordo")
+                turn = TURN | {"messages": [{"role": "user", "text": "I collect stamps."}]}
+                assert (await ask("observe", turn))["result"] == {"fresh": True}
+                await until(lambda: knows(memory, "stamps"))
+                await client.publish("ricordo.globex.ask.recall", b"{}")
+                await client.publish("ricordo.acme.work.x", b"{}")
+                await client.flush()
+                await until(lambda: heard(errors, 2))
+                await client.close()
+            signs = memory.services.measures.counts()["signs"]
+    assert signs == {"taken": 1}
+    assert all("permissions violation" in error.lower() for error in errors)
+
+
+async def heard(errors: list[str], number: int) -> bool:
+    return len(errors) >= number
 
 
 async def test_keys_of_a_set_may_be_renewed(tmp_path: Path) -> None:

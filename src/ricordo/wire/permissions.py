@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ricordo.wire.asking import ask_subject
 from ricordo.wire.naming import tenant_events
 from ricordo.wire.tokens import token
 
@@ -28,7 +29,12 @@ def consumer_of(tenant: str | None, name: str) -> str:
 
 
 def permissions_of(
-    tenant: str, *, prefix: str, stream: str, consumers: Sequence[str] = ()
+    tenant: str,
+    *,
+    prefix: str,
+    stream: str,
+    consumers: Sequence[str] = (),
+    asking: bool = False,
 ) -> Permissions:
     """What the subscribers of one tenant need.
 
@@ -38,9 +44,10 @@ def permissions_of(
     Args:
         stream: of all events.
         consumers: names under which `ricordo events init --consumer` made them.
+        asking: whether they may make requests; as whom, says the token of each request.
     """
     inbox = f"_INBOX_{token(tenant)}"
-    publish: list[str] = []
+    publish = [ask_subject(tenant, prefix=prefix, what="*")] if asking else []
     for name in consumers:
         consumer = f"{stream}.{consumer_of(tenant, name)}"
         publish += [

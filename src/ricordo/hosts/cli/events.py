@@ -79,7 +79,13 @@ async def init_events(
     takes=("tenant", *ALWAYS),
     example="ricordo events permissions --tenant acme --consumer billing",
 )
-async def permissions(here: Here, consumer: Consumer = None) -> None:
+async def permissions(
+    here: Here,
+    consumer: Consumer = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Requests too, which `ricordo answer` answers.")
+    ] = False,
+) -> None:
     """Show what a tenant's subscribers need to be allowed at the NATS server.
 
     As a part of the server's configuration, for a user of its own: that user hears the events of
@@ -90,7 +96,11 @@ async def permissions(here: Here, consumer: Consumer = None) -> None:
     names = [_consumer_name(name) for name in consumer or ()]
     prefix = here.settings.nats_prefix
     found = permissions_of(
-        here.settings.tenant, prefix=prefix, stream=f"{prefix}_events", consumers=names
+        here.settings.tenant,
+        prefix=prefix,
+        stream=f"{prefix}_events",
+        consumers=names,
+        asking=ask,
     )
     view = {
         "publish": list(found.publish),
