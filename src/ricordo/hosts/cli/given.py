@@ -222,6 +222,7 @@ class Given:
         preparer: makes the streams of events.
         mover: opens the two ends of a move.
         answerer: makes what answers requests.
+        server: serves a platform in its own protocol.
     """
 
     opener: Opener
