@@ -93,9 +93,10 @@ async def serving(
     """A memory that serves the platform, trusted for the people of acme unless said otherwise."""
     trust = more.pop("trust", {platform.agent_class: "acme"})
     extract = more.pop("extract", None)
+    operator = more.pop("operator", {})
     settings = Settings(
         worker=False,
-        nats_url=platform.url,
+        nats_url=more.pop("url", platform.url),
         nats_prefix=more.pop("prefix", None) or f"r{next(_numbers)}",
         nats_timeout=30,
         protocol="swiss-ai-agent",
@@ -103,7 +104,7 @@ async def serving(
         **{"protocol_deadline": 30, **more},
     )
     async with opened(folder, clock=now, settings=settings, extractor=extract) as memory:
-        await prepare(memory.ledger, settings)
+        await prepare(memory.ledger, settings.model_copy(update=operator))
         if ready is not None:
             await ready(memory)
         async with open_protocol(memory, settings) as host, running(host.run()):

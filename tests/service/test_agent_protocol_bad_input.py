@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from tests.service.test_agent_protocol import Served, serving
-from tests.support.agent_platform import PATIENCE, Platform, message
+from tests.support.agent_platform import PATIENCE, Platform, message, person
 from tests.support.nats_server import NatsServer
 
 STORE = "MemoryStorageRequestedEvent"
@@ -232,3 +233,30 @@ async def _all_settled(platform: Platform, served: Served) -> None:
                 if not info.num_pending and not info.num_ack_pending:
                     break
                 await asyncio.sleep(0.02)
+
+
+async def test_the_host_needs_no_more_permissions_than_the_how_to_says(tmp_path: Path) -> None:
+    """With these it stores, recalls and refuses; it could not publish a display event."""
+    page = Path(__file__).parents[2] / "docs/how-to/speak-the-swiss-ai-agent-protocol.md"
+    allowed = page.read_text("utf-8").split("```\npublish: ")[1].split("\n```")[0]
+    users = f"""authorization {{ users: [
+      {{ user: "platform", password: "all" }}
+      {{ user: "host", password: "some", permissions: {{ publish: {allowed} }} }}
+    ] }}"""
+    with NatsServer(tmp_path / "nats", config=users) as guarded:
+        whole = guarded.url.replace("nats://", "nats://platform:all@")
+        async with Platform(whole) as platform:
+            operator = {"nats_user": "platform", "nats_password": SecretStr("all")}
+            more: dict[str, Any] = {"nats_user": "host", "nats_password": "some"}
+            async with serving(
+                tmp_path, platform, prefix="ricordo", url=guarded.url, operator=operator, **more
+            ) as served:
+                await platform.publish(platform.subject(STORE, event="e", run="bad"), b"{}")
+                await platform.store("I like tea", run="good")
+                found = await platform.recall("tea", run="good", user=person())
+                [turn] = await served.turns(1)
+                [letter] = await platform.dead("ricordo", count=1)
+                await _all_settled(platform, served)
+    assert turn.run_id == "good"
+    assert found["user_block"] == []
+    assert letter["error"] == "Unreadable"

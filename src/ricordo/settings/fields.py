@@ -552,7 +552,7 @@ class Settings(BaseSettings):
         """Only what the constructor is given: an embedding program sees no surprises."""
         return (init_settings,)
 
-    @field_validator("tenant", "user", "agent", "namespace")
+    @field_validator("tenant", "user", "agent", "namespace", "protocol_writer")
     @classmethod
     def _is_id(cls, value: str | None) -> str | None:
         return value if value is None else _as_value_error(value, what="it")
@@ -597,6 +597,14 @@ class Settings(BaseSettings):
     @classmethod
     def _read_names(cls, value: Any) -> Any:
         return names(value) if isinstance(value, str) else value
+
+    @field_validator("protocol_namespaces")
+    @classmethod
+    def _are_names(cls, value: list[str] | None) -> list[str] | None:
+        for name in value or ():
+            if name:
+                _as_value_error(name, what="namespace")
+        return value
 
     @field_validator("history_urls", mode="before")
     @classmethod
