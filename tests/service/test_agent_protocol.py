@@ -182,6 +182,37 @@ async def test_runs_are_queued_in_the_order_in_which_they_were_handed_over(
     assert [turn.run_id for turn in found] == [f"run-{n}" for n in range(20)]
 
 
+async def test_two_processes_share_the_work_and_keep_the_order(
+    tmp_path: Path, platform: Platform
+) -> None:
+    async with (
+        serving(tmp_path, platform) as served,
+        open_protocol(served.memory, served.settings) as other,
+        running(other.run()),
+    ):
+        for number in range(30):
+            await platform.store(f"It is {number}", run=f"run-{number}")
+        found = await served.turns(30)
+        await _until(lambda: served.host.counts.stored + other.counts.stored == 30)
+    assert [turn.run_id for turn in found] == [f"run-{n}" for n in range(30)]
+
+
+async def test_a_server_that_was_killed_is_served_again(tmp_path: Path) -> None:
+    """Promise 4: what the platform published is stored once, and asked again is answered."""
+    with NatsServer(tmp_path / "nats") as mine:
+        async with Platform(mine.url) as platform, serving(tmp_path, platform) as served:
+            await platform.store("before", run="run-1")
+            await served.turns(1)
+            mine.kill()
+            mine.start()
+            await _until(lambda: platform.client.is_connected)
+            await platform.store("after", run="run-2")
+            found = await served.turns(2)
+            answer = await platform.recall("Falcon", run="run-3", user=person())
+    assert [turn.run_id for turn in found] == ["run-1", "run-2"]
+    assert answer["user_block"] == []
+
+
 async def test_what_was_handed_over_while_nobody_served_is_kept_later(
     tmp_path: Path, platform: Platform
 ) -> None:

@@ -195,7 +195,9 @@ class Platform:
         return [json.loads(each.data or b"") for each in found]
 
     async def __aenter__(self) -> "Platform":
-        self.client = await nats.connect(self.url, max_reconnect_attempts=5)
+        self.client = await nats.connect(
+            self.url, max_reconnect_attempts=-1, reconnect_time_wait=0.1
+        )
         self.js = self.client.jetstream(timeout=30)
         await self.js.add_stream(name=self.stream, subjects=[f"agent.{self.agent_class}.>"])
 

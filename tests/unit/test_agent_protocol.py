@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ricordo import Grant, Principal, Role
@@ -15,6 +15,9 @@ from ricordo.hosts.swiss.payload import MOST_BYTES, event_id, read_json, read_pa
 from ricordo.hosts.swiss.requests import Person
 from ricordo.hosts.swiss.telling import parted, recalled
 from ricordo.model import OrganizationScope, Path, Recollection, Step, UserScope, check_id
+
+CALM = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+"""No example fails for a slow machine."""
 
 FIELDS = ("agent_class", "agent_id", "thread_id", "display_id", "run_id", "event_name", "event_id")
 
@@ -39,12 +42,14 @@ tokens = st.text(letters, min_size=1, max_size=40).filter(_is_token)
 subjects = st.builds(Subject, sort=st.sampled_from(Sort), **dict.fromkeys(FIELDS, tokens))
 
 
+@CALM
 @given(subjects)
 def test_a_subject_is_read_as_it_was_written(subject: Subject) -> None:
     assert Subject.parse(str(subject)) == subject
     assert str(subject).count(".") == 8
 
 
+@CALM
 @given(st.text())
 def test_any_text_is_a_subject_or_refused(text: str) -> None:
     """Whatever is read is written the same again; nothing else is raised."""
@@ -55,6 +60,7 @@ def test_any_text_is_a_subject_or_refused(text: str) -> None:
     assert str(found) == text
 
 
+@CALM
 @given(
     subjects,
     st.sampled_from(FIELDS),
@@ -129,6 +135,7 @@ def test_an_event_is_read_as_it_was_written() -> None:
     assert found["created_at"] == 7
 
 
+@CALM
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
 def test_a_payload_that_is_no_object_is_refused(value: Any) -> None:
     with pytest.raises(Unreadable):
@@ -140,6 +147,7 @@ def test_a_payload_that_is_too_large_is_not_read() -> None:
         read_json(b" " * (MOST_BYTES + 1))
 
 
+@CALM
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_payload_or_refused(payload: bytes) -> None:
     try:

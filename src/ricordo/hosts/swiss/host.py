@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from ricordo.errors import Conflict, NotFound, RicordoError, Unavailable
+from ricordo.errors import Denied, Invalid, NotFound, RicordoError
 from ricordo.hosts.swiss.announcing import Announcing
 from ricordo.hosts.swiss.answering import Answering
 from ricordo.hosts.swiss.counting import Counts
@@ -163,7 +163,8 @@ class AgentProtocol:
                 return
             except RicordoError as error:
                 failures += 1
-                _log.warning("the log %s cannot be read just now: %s", source, error)
+                if failures == 1:
+                    _log.warning("the log %s cannot be read just now: %s", source, error)
                 await asyncio.sleep(_pause(failures))
                 continue
             if delivery is not None:
@@ -203,11 +204,11 @@ class AgentProtocol:
         try:
             await handle(delivery)
             return 0.0
-        except (Unavailable, Conflict) as error:
+        except (Invalid, Denied) as error:
+            return error
+        except RicordoError as error:  # what is amiss here is no fault of the message
             _log.warning("message %d of %s waits: %s", delivery.sequence, delivery.source, error)
             return _pause(delivery.attempts)
-        except RicordoError as error:
-            return error
         except Exception as error:  # noqa: BLE001 - the host's edge: one message harms no other
             name = type(error).__name__
             _log.error("message %d of %s failed (%s)", delivery.sequence, delivery.source, name)
