@@ -11,6 +11,7 @@ transaction was not opened for.
 
 from ricordo.ports.asking import Answer, Request, Requests, Verifier
 from ricordo.ports.consolidating import PassReading, PassWriting, Tending
+from ricordo.ports.exchange import Delivery, Exchange
 from ricordo.ports.feeding import Feeding, GraphChanges, Mark, ViewBuild, ViewReading
 from ricordo.ports.history import Glance, HistoryCache, Outside
 from ricordo.ports.indexes import GraphIndex, VectorIndex, Walk
@@ -52,6 +53,7 @@ __all__ = [
     "Answer",
     "Candidate",
     "Count",
+    "Delivery",
     "Drawn",
     "Edge",
     "EdgeSeen",
@@ -59,6 +61,7 @@ __all__ = [
     "EventBus",
     "EventStream",
     "Excerpt",
+    "Exchange",
     "Extraction",
     "Extractor",
     "Fact",

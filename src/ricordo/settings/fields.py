@@ -21,6 +21,7 @@ from ricordo.model import Role, Shape, check_id
 from ricordo.settings.reading import (
     REDIS,
     history_address,
+    names,
     nats_addresses,
     pairs,
     read_grants,
@@ -502,6 +503,43 @@ class Settings(BaseSettings):
         "token without it grants nothing of the organization's memory.",
     )
 
+    protocol: Literal["swiss-ai-agent"] | None = Field(
+        default=None,
+        description="The protocol of a platform at the NATS server, which `ricordo protocol run` "
+        "serves: `swiss-ai-agent`. Unset, none.",
+    )
+    protocol_trust: Annotated[dict[str, str] | None, NoDecode] = Field(
+        default=None,
+        description="For whose people the publishers of an agent speak, where a message has no "
+        "token: the tenant by agent (`class/id`), by class, or for `*`, every agent. The tenant "
+        "`*` is the one that the user acts within, as the event says. Unset, nobody's word is "
+        "taken. In the environment: `agent=tenant`, parted by commas.",
+    )
+    protocol_namespaces: Annotated[list[str] | None, NoDecode] = Field(
+        default=None,
+        description="Namespaces of the organization that people known through `protocol_trust` "
+        "may read; an empty name is the common one. In the environment: parted by commas.",
+    )
+    protocol_writer: str | None = Field(
+        default=None,
+        description="Class of the agents to which the platform hands requests to store of other "
+        "agents' runs, for example `MemoryWriterAgent`. Unset, a run may speak for itself only.",
+    )
+    protocol_store: bool = Field(
+        default=True, description="Whether requests of the platform to store are followed."
+    )
+    protocol_recall: bool = Field(
+        default=True,
+        description="Whether requests of the platform to recall are answered with memories; off, "
+        "they are answered with nothing.",
+    )
+    protocol_deadline: float = Field(
+        default=2.0,
+        gt=0,
+        le=60,
+        description="Seconds after which the answer to a platform's request to recall is empty.",
+    )
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -514,7 +552,7 @@ class Settings(BaseSettings):
         """Only what the constructor is given: an embedding program sees no surprises."""
         return (init_settings,)
 
-    @field_validator("tenant", "user", "agent", "namespace")
+    @field_validator("tenant", "user", "agent", "namespace", "protocol_writer")
     @classmethod
     def _is_id(cls, value: str | None) -> str | None:
         return value if value is None else _as_value_error(value, what="it")
@@ -537,6 +575,32 @@ class Settings(BaseSettings):
     @field_validator("grants")
     @classmethod
     def _grant_ids(cls, value: dict[str, Role] | None) -> dict[str, Role] | None:
+        for name in value or ():
+            if name:
+                _as_value_error(name, what="namespace")
+        return value
+
+    @field_validator("protocol_trust", mode="before")
+    @classmethod
+    def _read_trust(cls, value: Any) -> Any:
+        return pairs(value, what="agent=tenant") if isinstance(value, str) else value
+
+    @field_validator("protocol_trust")
+    @classmethod
+    def _trust_names(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        for agent, tenant in (value or {}).items():
+            _as_value_error(agent, what="agent")
+            _as_value_error(tenant, what="tenant")
+        return value
+
+    @field_validator("protocol_namespaces", mode="before")
+    @classmethod
+    def _read_names(cls, value: Any) -> Any:
+        return names(value) if isinstance(value, str) else value
+
+    @field_validator("protocol_namespaces")
+    @classmethod
+    def _are_names(cls, value: list[str] | None) -> list[str] | None:
         for name in value or ():
             if name:
                 _as_value_error(name, what="namespace")
@@ -646,6 +710,8 @@ class Settings(BaseSettings):
             raise ValueError("history_urls need shape distributed, or hybrid")
         if self.history_archive_url is not None and self.history_url is None:
             raise ValueError("history_archive_url needs history_url, from where it is moved")
+        if self.protocol is not None and self.nats_url is None:
+            raise ValueError("protocol needs nats_url, the server where the platform is")
 
 
 def _as_value_error(value: str, *, what: str) -> str:

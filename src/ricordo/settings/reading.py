@@ -43,6 +43,16 @@ def pairs(text: str, *, what: str) -> dict[str, Any]:
     return {name.strip(): value.strip() for name, _, value in parts}
 
 
+def names(text: str) -> list[str]:
+    """What the environment writes as JSON, or as names parted by commas."""
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError("neither JSON nor names parted by commas") from error
+    return [name.strip() for name in text.split(",")]
+
+
 def read_grants(text: str) -> Any:
     """Grants as the environment writes them: JSON, or ``name=role`` parted by commas."""
     if text.lstrip().startswith("{"):

@@ -40,6 +40,10 @@ _EXAMPLES = {
     "token_keys": '"keys.json"',
     "token_issuer": '"https://login.example.org"',
     "token_audience": '"ricordo"',
+    "protocol": '"swiss-ai-agent"',
+    "protocol_trust": '{ "RAGAgent" = "acme", "RAGAgent/hr" = "acme-hr" }',
+    "protocol_namespaces": '["", "platform"]',
+    "protocol_writer": '"MemoryWriterAgent"',
     "vocabulary": '"vocabulary.toml"',
     "vocabulary_mode": '"strict"',
 }

@@ -93,10 +93,15 @@ def check_version(data: dict[str, Any], *, known: int) -> None:
         )
 
 
-def write_dead(payload: bytes, *, subject: str, error: RicordoError, at: datetime) -> bytes:
+def write_dead(
+    payload: bytes, *, subject: str, error: RicordoError, at: datetime, **more: str | int
+) -> bytes:
     """A letter about a message that was refused: why, and how to know it again.
 
     The message itself is not in it, for nobody could erase from there what it may say.
+
+    Args:
+        more: where it still lies, for example.
     """
     data = {
         "version": 1,
@@ -107,7 +112,7 @@ def write_dead(payload: bytes, *, subject: str, error: RicordoError, at: datetim
         "bytes": len(payload),
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
-    return json.dumps(data).encode()
+    return json.dumps({**data, **more}).encode()
 
 
 def work_subject(scope: Scope, *, prefix: str, key: str) -> str:

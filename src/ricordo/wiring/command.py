@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.hosts.cli import main
-from ricordo.hosts.cli.given import Given, Kit, Made, Prepared, Service
+from ricordo.hosts.cli.given import Given, Kit, Made, Prepared, Service, Serving
 
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
@@ -28,6 +28,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             preparer=prepared,
             mover=movable,
             answerer=answerer,
+            server=served,
         ),
     )
 
@@ -84,6 +85,13 @@ def answerer(memory: "Ricordo", settings: "Settings", /) -> AbstractAsyncContext
     from ricordo.wiring.answering import answering
 
     return answering(memory, settings)
+
+
+def served(memory: "Ricordo", settings: "Settings", /) -> AbstractAsyncContextManager[Serving]:
+    """The platform that the settings name."""
+    from ricordo.wiring.protocol import open_protocol
+
+    return open_protocol(memory, settings)
 
 
 def companion(

@@ -12,6 +12,7 @@ except ImportError as error:
 from ricordo.adapters.nats.connection import Access, NatsConnection
 from ricordo.adapters.nats.dead import DeadLetters
 from ricordo.adapters.nats.envelope import Envelope, read_event, write_event
+from ricordo.adapters.nats.exchange import NatsExchange, Wanted
 from ricordo.adapters.nats.plan import Change, ConsumerPlan, StreamPlan, carry_out
 from ricordo.adapters.nats.requests import NatsRequests
 from ricordo.adapters.nats.signs import WORKERS, NatsSigns
@@ -28,9 +29,11 @@ __all__ = [
     "Envelope",
     "NatsConnection",
     "NatsEvents",
+    "NatsExchange",
     "NatsRequests",
     "NatsSigns",
     "StreamPlan",
+    "Wanted",
     "carry_out",
     "read_event",
     "write_event",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
 from ricordo.adapters.nats.faults import told, translated
@@ -120,7 +121,7 @@ class NatsConnection:
         self._heard = None
         options = self._options()
         async with AsyncExitStack() as stack:
-            client = Client()
+            client = _Tolerant()
             stack.push_async_callback(client.close)
             try:
                 async with self.asking():
@@ -157,6 +158,30 @@ class NatsConnection:
     async def _hear(self, error: Exception) -> None:
         self._heard = error
         _log.debug("NATS: %s", type(error).__name__)
+
+
+class _Tolerant(Client):
+    """Survives what others publish: subjects and headers that are no text would end its reading,
+    and nobody would be told."""
+
+    def _build_message(
+        self,
+        sid: int,
+        subject: bytes,
+        reply: bytes,
+        data: bytes,
+        headers: dict[str, str] | None,
+    ) -> Msg:
+        readable = subject.decode(errors="replace").encode()
+        return super()._build_message(sid, readable, reply, data, headers)
+
+    async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
+        try:
+            parent: Any = super()
+            return await parent._process_headers(headers)  # noqa: SLF001
+        except (ValueError, IndexError) as error:
+            await self._error_cb(error)
+            return None
 
 
 def _readable(path: Path) -> str:

@@ -78,9 +78,14 @@ def told(error: Exception) -> tuple[type[RicordoError], str]:
 @asynccontextmanager
 async def translated(address: str, *, deadline: float | None) -> AsyncGenerator[None]:
     """Let the calls inside take `deadline` seconds; raise their faults as errors of ours."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
     try:
         async with asyncio.timeout(deadline):
             yield
+            # The client waits in a way that loses a cancellation where an answer comes with it.
+            if task is not None and task.cancelling() > before:
+                raise asyncio.CancelledError
     except tuple(kind for kind, _, _ in BY_CLASS) as error:
         kind, reason = told(error)
         raise kind(f"NATS at {address}: {reason}") from error

@@ -140,7 +140,7 @@ class NatsRequests:
             tenant=tenant,
             what=what,
             payload=message.data,
-            token=_bearer(headers.get(AUTHORIZATION.lower())),
+            token=bearer(headers.get(AUTHORIZATION.lower())),
             deadline=None if deadline is None else read_deadline(deadline),
         )
 
@@ -178,6 +178,7 @@ def _headers(message: Msg) -> Mapping[str, str]:
     return message.headers or {}
 
 
-def _bearer(value: str | None) -> str | None:
+def bearer(value: str | None) -> str | None:
+    """The token in that header; None without one."""
     kind, _, token = (value or "").strip().partition(" ")
     return token.strip() or None if kind.lower() == "bearer" else None

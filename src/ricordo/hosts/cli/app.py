@@ -21,6 +21,7 @@ from ricordo.hosts.cli.moving import migrate
 from ricordo.hosts.cli.naming import ENTITIES
 from ricordo.hosts.cli.outside import rebuild, verify
 from ricordo.hosts.cli.parked import DEADLETTERS
+from ricordo.hosts.cli.platform import PROTOCOL
 from ricordo.hosts.cli.reviewing import REVIEW
 from ricordo.hosts.cli.saying import document, remember
 from ricordo.hosts.cli.screen import as_json, nobody_reads, safe
@@ -55,6 +56,7 @@ GROUPS = {
     "entities": ("Give an entity another name; make two of them one, and take it back.", ENTITIES),
     "review": ("Decide on what waits for a person, and see what was refused.", REVIEW),
     "events": ("What happened, told to others: over NATS, or here on the screen.", EVENTS),
+    "protocol": ("Serve a platform of agents in its own protocol, over NATS.", PROTOCOL),
     "deadletters": ("What no model could make memory of: list, show, replay, forget.", DEADLETTERS),
 }
 

@@ -187,6 +187,29 @@ class Answerer(Protocol):
         ...
 
 
+class Serving(Protocol):
+    """A platform outside that is served."""
+
+    @property
+    def counts(self) -> Any:
+        """What became of its messages: a dataclass of numbers."""
+        ...
+
+    async def run(self) -> None:
+        """Serve until cancelled; what was begun is finished."""
+        ...
+
+
+class Server(Protocol):
+    """Reaches the platform that settings name."""
+
+    def __call__(
+        self, memory: "Ricordo", settings: "Settings", /
+    ) -> AbstractAsyncContextManager[Serving]:
+        """An async context manager that yields what serves it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """The parts that commands work with; a command whose part is missing says so.
@@ -199,6 +222,7 @@ class Given:
         preparer: makes the streams of events.
         mover: opens the two ends of a move.
         answerer: makes what answers requests.
+        server: serves a platform in its own protocol.
     """
 
     opener: Opener
@@ -208,3 +232,4 @@ class Given:
     preparer: Preparer | None = None
     mover: Mover | None = None
     answerer: Answerer | None = None
+    server: Server | None = None
