@@ -140,14 +140,14 @@ def test_what_containers_run_runs_without_them(first_postgres: Server, tmp_path:
     name = first_postgres.empty()
     for secret, content in (("ricordo_role_password", PASSWORD), ("model_api_key", "")):
         (tmp_path / secret).write_text(content)
-    for secret in ("postgres_admin_password", "graph_view_password"):
+    for secret in ("postgres_admin_password", "graph_view_password", "nats_password"):
         (tmp_path / secret).write_text("unused")
     (tmp_path / "history_url").write_text("redis://127.0.0.1:9/0")
 
     def run(words: list[str], service: str) -> subprocess.CompletedProcess[str]:
         here = quote(str(first_postgres.folder), safe="")
         told = {
-            key: re.sub(r"\$\{\w+:[?-][^}]*\}", "", value)
+            key: re.sub(r"\$\{\w+:(?:\?[^}]*|-([^}]*))\}", r"\1", value)
             .replace("/run/secrets", str(tmp_path))
             .replace("@postgres/memories", f"@/{name}?host={here}")
             for key, value in OURS[service]["environment"].items()
