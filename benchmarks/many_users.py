@@ -14,6 +14,7 @@ given, so that no embedding is in the figures.
 
 import argparse
 import asyncio
+import os
 import random
 import statistics
 import tempfile
@@ -63,7 +64,7 @@ class Sizes:
 
 
 QUICK = Sizes(users=200, own=5, seconds=3, pause=10)
-FULL = Sizes(users=200, own=50, seconds=20, pause=10)
+FULL = Sizes(users=200, own=25, seconds=20, pause=10)
 
 
 def mark(number: int) -> str:
@@ -87,6 +88,8 @@ class Seen:
     answers: int = 0
     foreign: int = 0
     seconds: float = 0.0
+    own_cpu: float = 0.0
+    server_cpu: float = 0.0
 
 
 @dataclass
@@ -118,6 +121,7 @@ class Engine:
     memory: Ricordo
     pool: Pool
     disk: Callable[[], int]
+    cpu: Callable[[], float]
 
 
 async def furnish(memory: Ricordo, number: int, *, own: int) -> None:
@@ -239,7 +243,9 @@ async def measure(engine: Engine, sizes: Sizes, report: Report) -> dict[str, See
     all_seen: dict[str, Seen] = {}
     for kind, run in LOADS.items():
         engine.pool.waits.clear()
+        own, server = time.process_time(), engine.cpu()
         seen = all_seen[kind] = await run(engine, sizes)
+        seen.own_cpu, seen.server_cpu = time.process_time() - own, engine.cpu() - server
         tell(f"{name}: {kind}", seen, engine.pool, report)
     index = engine.memory.services.index.memory_used
     report.add(name, "index_bytes_per_memory", index / count, "bytes", n=count)
@@ -258,6 +264,10 @@ def tell(name: str, seen: Seen, pool: Pool, report: Report) -> None:
     """The figures of one load."""
     n = len(seen.observations)
     report.add(name, "turns_per_second", n / seen.seconds, "1/s", n=n)
+    # Unlike waits, these hardly depend on what else the machine does.
+    report.add(name, "cpu_ms_per_turn", 1_000 * seen.own_cpu / n, "ms", n=n)
+    if seen.server_cpu:
+        report.add(name, "server_cpu_ms_per_turn", 1_000 * seen.server_cpu / n, "ms", n=n)
     for what, times in (("recall", seen.recalls), ("observe", seen.observations)):
         report.add(name, f"{what}_p50_ms", statistics.median(times), "ms", n=len(times))
         report.add(name, f"{what}_p95_ms", percentile(times, 95), "ms", n=len(times))
@@ -281,6 +291,8 @@ def compare(file: dict[str, Seen], server: dict[str, Seen], report: Report) -> N
         name, n = f"ratio of PostgreSQL to a file: {kind}", len(server[kind].observations)
         rates = [len(seen[kind].observations) / seen[kind].seconds for seen in (server, file)]
         report.add(name, "turns_per_second", rates[0] / rates[1], "x", n=n)
+        work = [seen[kind].own_cpu / len(seen[kind].observations) for seen in (server, file)]
+        report.add(name, "cpu_per_turn", work[0] / work[1], "x", n=n)
         for what in ("recalls", "observations"):
             p50, p95 = (
                 percentile(getattr(server[kind], what), percent)
@@ -292,6 +304,20 @@ def compare(file: dict[str, Seen], server: dict[str, Seen], report: Report) -> N
             report.add(name, f"{verb}_p95", p95, "x", n=n)
 
 
+def cpu_seconds(parent: int) -> float:
+    """Processor time of a process and of its children, those that ended included; Linux only."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile
+        if parent in (int(stat.parent.name), int(told[1])):
+            own, ended = sum(map(int, told[11:13])), sum(map(int, told[13:15]))
+            ticks += own + (ended if int(stat.parent.name) == parent else 0)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 @asynccontextmanager
 async def in_a_file(folder: Path) -> AsyncGenerator[Engine]:
     path = folder / "memory.db"
@@ -300,7 +326,7 @@ async def in_a_file(folder: Path) -> AsyncGenerator[Engine]:
         def disk() -> int:
             return sum(each.stat().st_size for each in folder.glob("memory.db*"))
 
-        yield Engine(FILE, one, Pool(), disk)
+        yield Engine(FILE, one, Pool(), disk, lambda: 0.0)
 
 
 @asynccontextmanager
@@ -321,7 +347,10 @@ async def on_postgres(connections: int) -> AsyncGenerator[Engine]:
                     return int((found.fetchone() or (0,))[0])
 
             pool.watch(memory.ledger)
-            yield Engine(SERVER, memory, pool, disk)
+            postmaster = server.process
+            if postmaster is None:
+                raise AssertionError("the server does not run")
+            yield Engine(SERVER, memory, pool, disk, lambda: cpu_seconds(postmaster.pid))
     finally:
         await asyncio.to_thread(server_running.__exit__, None, None, None)
 
