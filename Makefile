@@ -29,6 +29,7 @@ bench: $(READY) ## the quick benchmarks, beside their peers
 	$(BIN)/python -m benchmarks.footprint --quick
 	$(BIN)/python -m benchmarks.walk_speed --quick
 	$(BIN)/python -m benchmarks.writes --quick
+	$(BIN)/python -m benchmarks.many_users --quick
 	$(BIN)/python -m benchmarks.turn_cost --quick
 	$(BIN)/python -m benchmarks.recall_speed --quick
 	$(BIN)/python -m benchmarks.recall_quality --quick

@@ -119,7 +119,7 @@ def test_a_secret_s_file_becomes_a_variable(tmp_path: Path) -> None:
     program = tmp_path / "ricordo"
     program.write_text(
         f"#!{sys.executable}\nimport os, sys\nprint(os.environ['PGPASSWORD'] == {secret!r}, "
-        "'PGPASSWORD_FILE' in os.environ, sys.argv[1:])\n"
+        "'PGPASSWORD_FILE' in os.environ, 'SSL_CERT' in os.environ, sys.argv[1:])\n"
     )
     program.chmod(0o755)
     ended = subprocess.run(
@@ -127,12 +127,13 @@ def test_a_secret_s_file_becomes_a_variable(tmp_path: Path) -> None:
         env={
             "PATH": f"{tmp_path}:{os.environ['PATH']}",
             "PGPASSWORD_FILE": str(tmp_path / "secret"),
+            "SSL_CERT_FILE": str(tmp_path / "secret"),  # no secret of ours
         },
         capture_output=True,
         text=True,
         check=True,
     )
-    assert ended.stdout == "True False ['recall', 'two words']\n"
+    assert ended.stdout == "True False False ['recall', 'two words']\n"
 
 
 def test_what_containers_run_runs_without_them(first_postgres: Server, tmp_path: Path) -> None:
@@ -140,14 +141,14 @@ def test_what_containers_run_runs_without_them(first_postgres: Server, tmp_path:
     name = first_postgres.empty()
     for secret, content in (("ricordo_role_password", PASSWORD), ("model_api_key", "")):
         (tmp_path / secret).write_text(content)
-    for secret in ("postgres_admin_password", "graph_view_password"):
+    for secret in ("postgres_admin_password", "graph_view_password", "nats_password"):
         (tmp_path / secret).write_text("unused")
     (tmp_path / "history_url").write_text("redis://127.0.0.1:9/0")
 
     def run(words: list[str], service: str) -> subprocess.CompletedProcess[str]:
         here = quote(str(first_postgres.folder), safe="")
         told = {
-            key: re.sub(r"\$\{\w+:[?-][^}]*\}", "", value)
+            key: re.sub(r"\$\{\w+:(?:\?[^}]*|-([^}]*))\}", r"\1", value)
             .replace("/run/secrets", str(tmp_path))
             .replace("@postgres/memories", f"@/{name}?host={here}")
             for key, value in OURS[service]["environment"].items()

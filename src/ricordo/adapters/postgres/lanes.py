@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
@@ -56,10 +57,18 @@ async def connect(address: Address, *, patience: float) -> Connection:
         )
 
 
+@dataclass(slots=True)
+class _Caller:
+    """Who waits for a transaction, and whether it still does."""
+
+    gone: bool = False
+
+
 class Lanes:
     """Runs transactions side by side.
 
-    A caller that is cancelled stops waiting; what it began goes on to its end or its deadline.
+    A caller that is cancelled stops waiting; what it began goes on to its end or its deadline, and
+    what was still waiting for a connection then is not begun.
 
     Args:
         address: of the server.
@@ -71,6 +80,7 @@ class Lanes:
         self._address = address
         self._patience = patience
         self._running: set[asyncio.Task[Any]] = set()
+        self._trial: asyncio.Task[None] | None = None
         self._closed = False
         self._adapters = adapters()
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -116,10 +126,15 @@ class Lanes:
         """
         if self._closed:
             raise Unavailable(f"the ledger {self._address.name} is closed")
-        task = asyncio.create_task(self._carried(carry, begin, patience or self._patience))
+        caller = _Caller()
+        task = asyncio.create_task(self._carried(carry, begin, patience or self._patience, caller))
         self._running.add(task)
         task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller.gone = True
+            raise
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
@@ -131,11 +146,15 @@ class Lanes:
         carry: Callable[[Connection, Any], Awaitable[T]],
         begin: Begin | None,
         patience: float,
+        caller: "_Caller",
     ) -> T:
         until = time.monotonic() + patience
         while True:
             on = await self._lane()
             try:
+                if caller.gone:
+                    # Where many wait, most that are late were given up on: nobody waits for these.
+                    raise asyncio.CancelledError
                 return await self._once(on, carry, begin, patience=patience)
             except FOREIGN as error:
                 lost = on.broken or on.closed
@@ -164,6 +183,12 @@ class Lanes:
             raise meaning(error, name=self._address.name) from error
 
     async def _try_one(self) -> None:
+        """One trial for all who ask meanwhile: a busy server must not be asked for many more."""
+        if self._trial is None or self._trial.done():
+            self._trial = asyncio.create_task(self._tried())
+        await asyncio.shield(self._trial)
+
+    async def _tried(self) -> None:
         tried = await connect(self._address, patience=self._patience)
         await tried.close()
 
