@@ -6,11 +6,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from agent_framework.openai import OpenAIChatCompletionClient
 
 from ricordo import Kind, Listing, Settings, Speaker, Status, Turn
+from ricordo.adapters.framework.extractor import FrameworkExtractor
 from ricordo.errors import Erased
-from ricordo.events import UserMemoryStored
+from ricordo.events import TurnParked, UserMemoryRecalled, UserMemoryStored
 from ricordo.model import Said
+from ricordo.ports import Extraction, Instructions
 from ricordo.testing.embedding import HashingEmbedder
 from tests.support.fake_model import FakeModel, Reply, Request, scripted
 from tests.support.holding import held, impatient
@@ -188,6 +191,93 @@ async def test_one_poisonous_turn_does_not_cost_its_neighbours(tmp_path: Path) -
             await memory.intake.drain()
             assert await texts(memory) == {"Works on Project Falcon"}
             assert [letter.job.work.run_id for letter in await alice.dead_letters()] == ["bad"]
+
+
+class Broken(FrameworkExtractor):
+    """A client with a fault of its own, which quotes what it was given."""
+
+    broken = True
+
+    async def extract(self, instructions: Instructions) -> Extraction:
+        if self.broken and "poison" in instructions.material:
+            raise KeyError(instructions.material)
+        return await super().extract(instructions)
+
+
+async def test_an_unexpected_fault_parks_the_turn_and_ends_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Promise 4: parked visibly by the fault's name, never its text; the worker goes on, and so
+    does everything else in the background."""
+    clock = Clock()
+    settings = Settings(worker=True, batch_wait=0)
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        client = OpenAIChatCompletionClient(model="fake", api_key="none", base_url=model.base_url)
+        broken = Broken(client)
+        async with opened(tmp_path, clock=clock, extractor=broken, settings=settings) as memory:
+            alice = memory.user(person(), agent="coder")
+            async with (
+                asyncio.timeout(60),
+                memory.events.subscribe(
+                    kinds=[TurnParked, UserMemoryStored, UserMemoryRecalled]
+                ) as events,
+            ):
+                await alice.observe(turn("poison quokka", run="bad", clock=clock))
+                assert isinstance(await anext(events), TurnParked)
+                await alice.observe(turn(SAID, run="good", clock=clock))
+                assert isinstance(await anext(events), UserMemoryStored)
+                await alice.recall("Falcon", deadline=10)
+                assert isinstance(await anext(events), UserMemoryRecalled)
+            [letter] = await alice.dead_letters()
+            assert letter.reason.startswith("KeyError: unexpected, in test_intake.py line ")
+            assert "quokka" not in letter.reason + caplog.text
+            broken.broken = False
+            await alice.replay(letter.job.id)
+            await memory.intake.drain()
+            assert not await alice.dead_letters()
+
+
+async def test_a_fault_of_one_turn_does_not_cost_its_neighbours(tmp_path: Path) -> None:
+    clock = Clock()
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        client = OpenAIChatCompletionClient(model="fake", api_key="none", base_url=model.base_url)
+        async with opened(tmp_path, clock=clock, extractor=Broken(client)) as memory:
+            alice = memory.user(person(), agent="coder")
+            for run in ("poison", "good"):
+                await alice.observe(turn(SAID, run, run=run, clock=clock))
+            await memory.intake.drain()
+            assert await texts(memory) == {"Works on Project Falcon"}
+            assert [letter.job.work.run_id for letter in await alice.dead_letters()] == ["poison"]
+
+
+async def test_what_its_workers_die_of_is_parked_and_costs_no_neighbour(tmp_path: Path) -> None:
+    """Promise 4: a batch that kills its worker is tried so often, at last turn by turn; not for
+    ever."""
+    clock = Clock()
+    settings = Settings(worker=False, max_attempts=3)
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        async with opened(
+            tmp_path, clock=clock, extractor=extractor(model), settings=settings
+        ) as memory:
+            alice = memory.user(person(), agent="coder")
+
+            async def die(*, size: int) -> None:
+                assert await memory.ledger.claim(at=clock(), size=size, patience=0, lease=60)
+                clock.pass_by(seconds=61)
+
+            for run in ("deadly", "good", "better"):
+                await alice.observe(turn(SAID, run=run, clock=clock))
+            await die(size=3)
+            await die(size=3)
+            await die(size=1)  # the third time with the first alone, as a worker does it
+            await memory.intake.drain()
+            [letter] = await alice.dead_letters()
+            assert letter.job.work.run_id == "deadly"
+            assert "3 tries" in letter.reason
+            assert len(model.requests) == 2, "each alone, the last time"
+            assert (await memory.ledger.backlog()).waiting == 0
+            [learned] = (await alice.list()).memories
+            assert {origin.run_id for origin in learned.origins} == {"good", "better"}
 
 
 async def test_a_failing_model_is_tried_again_with_backoff_then_parked(tmp_path: Path) -> None:

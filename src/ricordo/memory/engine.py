@@ -1,9 +1,9 @@
 """`Ricordo`: one opened memory, and the ways into it."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from ricordo.memory.abreast import Begin, abreast
 from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
@@ -130,14 +130,16 @@ class Ricordo:
 
     async def run(self) -> None:
         """Do the work that goes on in the background, until cancelled: learning, counting, and
-        keeping order."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.intake.run(), name="ricordo-intake")
-            group.create_task(self._services.journal.run(), name="ricordo-journal")
-            if self._services.measures.telemetry is not None:
-                group.create_task(watch(self._services, self.relay), name="ricordo-watch")
-            group.create_task(self.keeper.run(), name="ricordo-keeper")
-            group.create_task(self._services.views.run(), name="ricordo-views")
-            group.create_task(prune(self._services, keep=self._keep_events), name="ricordo-prune")
-            if self.relay is not None:
-                group.create_task(self.relay.run(), name="ricordo-relay")
+        keeping order. What fails unexpectedly is begun again, and ends nothing else."""
+        works: dict[str, Begin] = {
+            "ricordo-intake": self.intake.run,
+            "ricordo-journal": self._services.journal.run,
+            "ricordo-keeper": self.keeper.run,
+            "ricordo-views": self._services.views.run,
+            "ricordo-prune": lambda: prune(self._services, keep=self._keep_events),
+        }
+        if self._services.measures.telemetry is not None:
+            works["ricordo-watch"] = lambda: watch(self._services, self.relay)
+        if self.relay is not None:
+            works["ricordo-relay"] = self.relay.run
+        await abreast(works)

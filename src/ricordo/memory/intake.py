@@ -5,6 +5,8 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import PurePath
+from traceback import walk_tb
 
 from ricordo.errors import Conflict, Malformed, RicordoError, SpaceMismatch, Unavailable
 from ricordo.memory.credentials import without_secrets
@@ -213,14 +215,42 @@ class Intake:
         return done
 
     async def _claim(self, *, patience: float, scope: Scope | None) -> Batch | None:
-        pace = self._pace
-        return await self._services.ledger.claim(
-            at=self._services.clock(),
-            size=pace.batch,
-            patience=patience,
-            lease=pace.lease,
-            scope=scope,
-        )
+        pace, claim = self._pace, self._services.ledger.claim
+        while (
+            batch := await claim(
+                at=self._services.clock(),
+                size=pace.batch,
+                patience=patience,
+                lease=pace.lease,
+                scope=scope,
+            )
+        ) is not None:
+            spared = await self._spared(batch)
+            if spared is not None:
+                return spared
+        return None
+
+    async def _spared(self, batch: Batch) -> Batch | None:
+        """What of a batch may be tried: what was tried often enough is parked, for it may be what
+        its workers died of; and before that it is tried alone, so that it costs no neighbour."""
+        spent = tuple(job for job in batch.jobs if job.attempts >= self._pace.attempts)
+        last = any(0 < job.attempts >= self._pace.attempts - 1 for job in batch.jobs)
+        if not last:
+            return batch
+        rest = tuple(job for job in batch.jobs[0 if spent else 1 :] if job not in spent)
+        try:
+            if rest:
+                await self._hand_back(_only(batch, *rest))
+            if not spent:
+                return _only(batch, batch.jobs[0])
+            await self._give_up(
+                _only(batch, *spent),
+                by="WorkerEnded",
+                reason=f"given up after {spent[0].attempts} tries: no worker that had it said why",
+            )
+        except Conflict as error:
+            _log.info("batch of %d jobs was lost: %s", len(batch.jobs), error)
+        return None
 
     async def _wait(self) -> None:
         heard = self._heeding is not None and self._heeding.heard
@@ -268,13 +298,16 @@ class Intake:
         except asyncio.CancelledError:
             await asyncio.shield(self._hand_back(batch))
             raise
+        except Exception as error:  # noqa: BLE001 - whatever a model's client or an engine raises,
+            # the turn is parked where a person sees it, and the worker goes on with the others.
+            return await self._alone(batch, extractor, error)
 
     async def _lesson(self, batch: Batch, extractor: Extractor) -> Lesson:
         if isinstance(batch.jobs[0].work, Relate):
             return await self._learner.relations(batch, extractor)
         return await self._learner.memories(batch, extractor)
 
-    async def _alone(self, batch: Batch, extractor: Extractor, error: Malformed) -> str:
+    async def _alone(self, batch: Batch, extractor: Extractor, error: Exception) -> str:
         """One unreadable answer must not cost a turn's neighbours: try each job by itself."""
         if len(batch.jobs) == 1:
             return await self._park(batch, error)
@@ -304,13 +337,17 @@ class Intake:
             # Committed just now, or free again when its lease ends.
             _log.info("batch of %d jobs was not given back: %s", len(batch.jobs), error)
 
-    async def _park(self, batch: Batch, error: RicordoError) -> str:
-        reason = f"{type(error).__name__}: {error}"
+    async def _park(self, batch: Batch, error: Exception) -> str:
+        name = type(error).__name__
+        known = isinstance(error, RicordoError)
+        await self._give_up(batch, by=name, reason=f"{name}: {error if known else _place(error)}")
+        return "parked"
+
+    async def _give_up(self, batch: Batch, *, by: str, reason: str) -> None:
         _log.error("%d jobs went to the dead letters: %s", len(batch.jobs), reason)
         kept = await asyncio.to_thread(_without_secrets, batch)
         await self._services.ledger.park(kept, reason=reason, at=self._services.clock())
-        self._services.measures.add(Count.PARKED, len(batch.jobs), by=type(error).__name__)
-        return "parked"
+        self._services.measures.add(Count.PARKED, len(batch.jobs), by=by)
 
     def _bounded(self, turn: Turn) -> Turn:
         return Turn(
@@ -325,14 +362,21 @@ class Intake:
 
 def _ended(task: asyncio.Task[None]) -> None:
     """Read a batch's end; one that could not even be given back is free when its lease ends."""
-    try:
-        task.result()
-    except RicordoError as error:
-        _log.error("a batch could not be given back, and waits for its lease to end: %s", error)
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        told = error if isinstance(error, RicordoError) else type(error).__name__
+        _log.error("a batch could not be given back, and waits for its lease to end: %s", told)
 
 
-def _only(batch: Batch, job: Job) -> Batch:
-    return Batch(scope=batch.scope, jobs=(job,), lease=batch.lease)
+def _place(error: Exception) -> str:
+    """Where an unexpected error came from; its message may quote anything."""
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    file, line = places[-1]
+    return f"unexpected, in {PurePath(file).name} line {line}"
+
+
+def _only(batch: Batch, *jobs: Job) -> Batch:
+    return Batch(scope=batch.scope, jobs=jobs, lease=batch.lease)
 
 
 def _without_secrets(batch: Batch) -> Batch:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ricordo.errors import NotFound, RicordoError
+from ricordo.memory.abreast import abreast
 from ricordo.memory.viewing.outside import Outside
 from ricordo.model import Scope
 from ricordo.ports import Ledger, ViewBuild
@@ -68,9 +69,7 @@ class Views:
 
     async def run(self) -> None:
         """Feed all of them, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for outside in self:
-                group.create_task(outside.run(), name=f"ricordo-view-{outside.name}")
+        await abreast({f"ricordo-view-{outside.name}": outside.run for outside in self})
 
     async def forgotten(self, ids: Sequence[str], *, scope: Scope) -> None:
         """Take memories that were removed out of every view at once; one that does not answer
