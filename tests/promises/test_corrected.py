@@ -99,6 +99,39 @@ async def test_what_is_no_longer_true_waits_for_no_decision(tmp_path: Path) -> N
             assert (await org.get(old.memory.id)).status is Status.SUPERSEDED
 
 
+@pytest.mark.parametrize(("confidence", "waits"), [("low", True), ("medium", False)])
+async def test_relations_that_a_model_is_not_sure_of_wait_for_a_person(
+    tmp_path: Path, confidence: str, waits: bool
+) -> None:
+    """Promise 10: relations proposed for a fact of the user obey `review_min_confidence`, and what
+    enters the graph says how sure it is."""
+    proposed = answer(
+        item(
+            "Lives with Zoe",
+            "I live with Zoe",
+            relations=(("user", "lives with", "Zoe"),),
+            confidence=confidence,
+        )
+    )
+    with FakeModel(lambda _: proposed) as model:
+        async with opened(tmp_path, extractor=extractor(model)) as memory:
+            alice = memory.user(person(), agent="coder")
+            stored = await alice.remember("I live with Zoe")
+            await memory.intake.drain()
+            known = await alice.get(stored.memory.id)
+            assert known.confidence == 1.0
+            assert bool(known.pending) is waits
+            assert ("proposed-relations" in known.reasons) is waits
+            assert bool(await alice.relations(known.id)) is not waits
+            if waits:
+                assert [m.id for m in (await alice.list(Listing(review=True))).memories] == [
+                    known.id
+                ]
+                await alice.approve(known.id)
+            [relation] = await alice.relations(known.id)
+            assert 0 < relation.confidence < 1
+
+
 async def test_one_memory_may_not_hold_up_all_other_writers(tmp_path: Path) -> None:
     """Ten thousand relations took minutes, in a transaction that nobody else could pass."""
     async with opened(tmp_path) as memory:

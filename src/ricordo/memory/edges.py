@@ -23,6 +23,7 @@ class Edge:
     target: End
     relation: RelationType
     when: Holds
+    confidence: float
 
     def is_same(self, other: Relation) -> bool:
         """Whether `other` says the same, a symmetric relation either way round."""
@@ -125,7 +126,9 @@ class Edges:
         until, since = edge.when.until, None if current is None else current.valid_from
         if current is not None and until is not None and (since is None or since < until):
             whole = validity.widened(await self._near.whole(current), edge.when)
-            await self._close(self._supported(replace(whole, closed_at=self._at)))
+            await self._close(
+                self._supported(replace(whole, closed_at=self._at), sure=edge.confidence)
+            )
             return
         moment = edge.when.inside()
         known = await self._known_at(edge, moment)
@@ -148,7 +151,8 @@ class Edges:
         """Rule (i): the same again adds evidence and origins to the edge that is there."""
         whole = await self._near.whole(known)
         stronger = self._supported(
-            whole if whole.closed_at is not None else validity.widened(whole, edge.when)
+            whole if whole.closed_at is not None else validity.widened(whole, edge.when),
+            sure=edge.confidence,
         )
         await self._store_ends(edge)
         await self._put(stronger, unless=whole)
@@ -202,11 +206,11 @@ class Edges:
             evidence=(self._memory.id,),
             valid_from=edge.when.since,
             valid_until=edge.when.until,
-            confidence=self._memory.confidence,
+            confidence=edge.confidence,
             origins=self._memory.origins,
         )
 
-    def _supported(self, relation: Relation) -> Relation:
+    def _supported(self, relation: Relation, *, sure: float) -> Relation:
         """The relation with this memory among its evidence."""
         memory = self._memory
         origins = dict.fromkeys((*relation.origins, *memory.origins))
@@ -214,5 +218,5 @@ class Edges:
             relation,
             evidence=tuple(dict.fromkeys((*relation.evidence, memory.id))),
             origins=tuple(sorted(origins, key=lambda origin: origin.at)),
-            confidence=max(relation.confidence, memory.confidence),
+            confidence=max(relation.confidence, sure),
         )

@@ -129,7 +129,8 @@ async def _understand(
     when = validity.holds(claim, memory, at=at)
     if when.impossible:
         raise Refused("it ends before it begins", rule=Rule.CARDINALITY)
-    return Edge(source=source, target=target, relation=relation, when=when)
+    sure = min(claim.confidence, memory.confidence)
+    return Edge(source=source, target=target, relation=relation, when=when, confidence=sure)
 
 
 def _refusal(

@@ -33,6 +33,10 @@ EXISTING = 10
 """Existing memories that a model is shown, so that it can say which ones are out of date."""
 
 
+PROPOSED = "proposed-relations"
+"""Why an active memory waits for a person: a model proposed relations of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
     """What a batch taught: drafts to store, relations to add, and what was refused."""
@@ -162,26 +166,29 @@ class Learner:
     ) -> tuple[Refusal, ...]:
         """A user's relations follow the policy; an organization's always wait for a curator.
 
-        Returns those that broke a rule.
+        What the model is not sure of waits too. Returns those that broke a rule.
         """
         found = await tx.memories([memory_id], scope=scope)
         if not found:
             return ()  # forgotten meanwhile
         [memory] = found
-        automatic = isinstance(memory.scope, UserScope) and self._services.policy.auto_approve
+        policy = self._services.policy
+        automatic = isinstance(memory.scope, UserScope) and policy.auto_approve
+        sure = [each for each in claims if automatic and each.confidence >= policy.min_confidence]
+        # What waited before is of an older text, or proposed anew.
+        waiting = () if automatic else memory.pending
+        waiting = tuple(dict.fromkeys((*waiting, *(each for each in claims if each not in sure))))
         changed = replace(
             memory,
-            pending=() if automatic else tuple(dict.fromkeys((*memory.pending, *claims))),
-            reasons=memory.reasons if automatic else ("proposed-relations",),
+            pending=waiting,
+            reasons=(PROPOSED,) if waiting else tuple(r for r in memory.reasons if r != PROPOSED),
             updated_at=self._services.clock(),
             version=memory.version + 1,
         )
         await tx.put(changed, indexed=None, space=None)
-        refusals: tuple[Refusal, ...] = ()
-        if automatic:
-            _, refusals = await relate(
-                tx, changed, claims, services=self._services, named_in=(changed.text,)
-            )
+        _, refusals = await relate(
+            tx, changed, sure, services=self._services, named_in=(changed.text,)
+        )
         await tx.emit(announcing.updated(changed, "related", services=self._services))
         return refusals
 

@@ -97,6 +97,7 @@ def claim_record(claim: RelationClaim) -> Record:
         "target_type": claim.target.type,
         "valid_from": time_record(claim.valid_from),
         "valid_until": time_record(claim.valid_until),
+        "confidence": claim.confidence,
     }
 
 

@@ -239,6 +239,7 @@ def _claim(value: object) -> RelationClaim:
         target=EntityClaim(name=needed(item, "target"), type=a_text(item, "target_type")),
         valid_from=a_time(item, "valid_from"),
         valid_until=a_time(item, "valid_until"),
+        confidence=a_share(item, "confidence", default=1.0),
     )
 
 

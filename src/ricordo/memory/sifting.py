@@ -198,6 +198,7 @@ def claims_of(candidate: Candidate) -> tuple[RelationClaim, ...]:
             source=EntityClaim(name=stated.source, type=stated.source_type),
             relation=stated.relation,
             target=EntityClaim(name=stated.target, type=stated.target_type),
+            confidence=min(max(candidate.confidence, 0.0), 1.0),
         )
         for stated in candidate.relations
     )

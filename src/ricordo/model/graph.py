@@ -1,6 +1,6 @@
 """The graph: entities, relations, the claims they are made from, and what was refused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ class RelationClaim:
         source, target: the two ends.
         relation: its name as stated, for example ``"works on"``.
         valid_from, valid_until: when it holds in the world; None is open.
+        confidence: from 0 to 1, of whoever stated it; no part of what is stated.
     """
 
     source: EntityClaim
@@ -35,6 +36,7 @@ class RelationClaim:
     target: EntityClaim
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    confidence: float = field(default=1.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
