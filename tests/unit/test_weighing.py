@@ -6,7 +6,7 @@ import pytest
 
 from ricordo.memory.grounding import Located, find_quote
 from ricordo.memory.settling import Grounded, settled
-from ricordo.memory.weighing import doubt, echo, foreign_name, request
+from ricordo.memory.weighing import doubt, echo, foreign_name, request, words_of
 from ricordo.model import Kind, Said, Speaker, Turn
 from ricordo.ports import Candidate, StatedRelation
 
@@ -204,9 +204,11 @@ def test_a_question_is_a_preference_only_where_it_asks_how_to_answer(
 
 def test_a_name_from_the_examples_must_have_been_said() -> None:
     shown = "1. Lives in Bern\nU1> I moved to Basel."
-    assert foreign_name("Lives in Bern", shown=shown, heard=["My team mate is ill."])
-    assert not foreign_name("Lives in Bern", shown=shown, heard=["Since May I live in Bern."])
-    assert not foreign_name("Lives in Rome", shown=shown, heard=["Ich wohne in Rom."])
+    assert foreign_name("Lives in Bern", shown=shown, heard=words_of(["My team mate is ill."]))
+    assert not foreign_name(
+        "Lives in Bern", shown=shown, heard=words_of(["Since May I live in Bern."])
+    )
+    assert not foreign_name("Lives in Rome", shown=shown, heard=words_of(["Ich wohne in Rom."]))
 
 
 def _item(text: str, quote: str, *relations: str, kind: str = "fact") -> Grounded:

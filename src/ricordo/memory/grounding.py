@@ -60,18 +60,44 @@ class Ungrounded(StrEnum):
     """It occurs only in what the user did not say themselves, such as a pasted document."""
 
 
-def find_quote(quote: str, said: Sequence[Said]) -> Located | None:
+class Folds:
+    """Texts as they are compared: each is folded once, however many quotes are looked for in it."""
+
+    def __init__(self) -> None:
+        self._folded: dict[str, str] = {}
+        self._mapped: dict[str, tuple[str, list[int]]] = {}
+
+    def of(self, text: str) -> str:
+        """The text as it is compared."""
+        found = self._folded.get(text)
+        if found is None:
+            found = self._folded[text] = _folded(text)
+        return found
+
+    def mapped(self, text: str) -> tuple[str, list[int]]:
+        """The same, and for each of its characters (and its end) the place in the original."""
+        found = self._mapped.get(text)
+        if found is None:
+            found = self._mapped[text] = _mapped(text)
+        return found
+
+
+def find_quote(quote: str, said: Sequence[Said], *, folds: Folds | None = None) -> Located | None:
     """The first place where the user said the quote themselves, or None; see `ground`."""
-    found = ground(quote, said)
+    found = ground(quote, said, folds=folds)
     return found if isinstance(found, Located) else None
 
 
-def ground(quote: str, said: Sequence[Said]) -> Located | Ungrounded:
+def ground(quote: str, said: Sequence[Said], *, folds: Folds | None = None) -> Located | Ungrounded:
     """The first place where the user said the quote themselves, or why there is none.
 
     The quote must be whole words, and enough of them: two words, a whole message, or one telling
     token such as ``ISO-27001``. Takes time in proportion to the length of the messages.
+
+    Args:
+        folds: kept by a caller who looks for many quotes in the same messages.
     """
+    folds = folds or Folds()
     wanted = _folded(quote).strip(_EDGE)
     if not wanted:
         return Ungrounded.TOO_SHORT
@@ -80,24 +106,24 @@ def ground(quote: str, said: Sequence[Said]) -> Located | Ungrounded:
     for index, message in enumerate(said):
         if message.speaker is not Speaker.USER or not message.trusted:
             continue
-        text = _folded(message.text)
+        text = folds.of(message.text)
         if wanted not in text:
             continue
         if not telling and text.strip(_EDGE) != wanted:
             short = True
             continue
-        located = _locate(wanted, message, index)
+        located = _locate(wanted, message, index, folds)
         if located is not None:
             return located
-    return Ungrounded.TOO_SHORT if short else _elsewhere(wanted, said)
+    return Ungrounded.TOO_SHORT if short else _elsewhere(wanted, said, folds)
 
 
-def _elsewhere(wanted: str, said: Sequence[Said]) -> Ungrounded:
+def _elsewhere(wanted: str, said: Sequence[Said], folds: Folds) -> Ungrounded:
     """Who said it, if the user did not."""
     for message in said:
         if message.speaker is Speaker.USER and message.trusted:
             continue
-        if wanted in _folded(message.text):
+        if wanted in folds.of(message.text):
             if not message.trusted:
                 return Ungrounded.UNTRUSTED
             by_tool = message.speaker is Speaker.TOOL
@@ -122,8 +148,8 @@ def _telling(quote: str, wanted: str) -> bool:
     return letters >= _LETTERS_FOR_TOKEN or (marked and letters >= _LETTERS_UNSPACED)
 
 
-def _locate(wanted: str, message: Said, index: int) -> Located | None:
-    folded, places = _mapped(message.text)
+def _locate(wanted: str, message: Said, index: int, folds: Folds) -> Located | None:
+    folded, places = folds.mapped(message.text)
     at = folded.find(wanted)
     for _ in range(_TRIES):
         if at < 0:

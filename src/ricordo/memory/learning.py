@@ -1,5 +1,6 @@
 """From a batch of turns to memories: ask the model once, check every item, commit at once."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -73,11 +74,14 @@ class Learner:
             Malformed: the answer stayed unreadable.
             Unavailable: the model or the embedder is.
         """
-        turns = [_heard(job.work) for job in batch.jobs if isinstance(job.work, Turn)]
+        # What takes time in proportion to all that was said is done on threads: meanwhile this
+        # loop answers people.
+        turns = await asyncio.to_thread(_all_heard, batch)
         if not any(own_words(turn) for turn in turns):
             return Lesson(batch=batch)  # nothing of the user's own: no call
         existing = await self._existing(batch, turns)
-        instructions = prompting.extraction(
+        instructions = await asyncio.to_thread(
+            prompting.extraction,
             turns,
             existing,
             vocabulary_relations=self._services.vocabulary.relation_names,
@@ -94,7 +98,7 @@ class Learner:
             existing=existing,
             instructions=instructions,
         )
-        memories, refusals = sifter.sift(answer, notes=instructions.notes)
+        memories, refusals = await asyncio.to_thread(sifter.sift, answer, notes=instructions.notes)
         return Lesson(batch=batch, drafts=await self._drafts(memories), refusals=refusals)
 
     async def relations(self, batch: Batch, extractor: Extractor) -> Lesson:
@@ -227,6 +231,10 @@ class Learner:
             Draft(memory=memory, claims=claims, indexed=ready, space=space)
             for (memory, claims), ready in zip(memories, indexed, strict=True)
         )
+
+
+def _all_heard(batch: Batch) -> list[Turn]:
+    return [_heard(job.work) for job in batch.jobs if isinstance(job.work, Turn)]
 
 
 def _heard(turn: Turn) -> Turn:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ricordo.memory import prompting, weighing
-from ricordo.memory.grounding import Located, find_quote
+from ricordo.memory.grounding import Folds, Located, find_quote
 from ricordo.memory.screening import refuse_reason, review_reasons, sensitivity_of
 from ricordo.memory.services import Services
 from ricordo.memory.settling import Grounded, settled
@@ -32,7 +33,8 @@ Sifted = tuple[Memory, tuple[RelationClaim, ...]]
 
 
 class Sifter:
-    """Checks the items of one answer about a batch of turns.
+    """Checks the items of one answer about a batch of turns. Its work takes time in proportion to
+    all that was said, so it belongs on a thread.
 
     Args:
         turns: of the batch, the user speaking in their own voice.
@@ -56,7 +58,8 @@ class Sifter:
         known = tuple(one.text for one in existing)
         self._shown = (*prompting.example_texts(instructions), *known)
         self._examples = "\n".join(part for pair in instructions.examples for part in pair)
-        self._heard = (*(said.text for turn in turns for said in turn.said), *known)
+        self._said = (*(said.text for turn in turns for said in turn.said), *known)
+        self._folds = Folds()
         self._now = services.clock()
         self._memories: list[Sifted] = []
         self._refusals: list[Refusal] = []
@@ -113,8 +116,16 @@ class Sifter:
         fit = replace(candidate, kind=kind.value, text=text)
         return Grounded(fit, turn, quote, verbatim=verbatim)
 
+    @cached_property
+    def _own_words(self) -> str:
+        return " ".join(own_words(turn) for turn in self._turns)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return weighing.words_of(self._said)
+
     def _echoes(self, text: str, quote: Located) -> bool:
-        foreign = weighing.foreign_name(text, shown=self._examples, heard=self._heard)
+        foreign = weighing.foreign_name(text, shown=self._examples, heard=self._words)
         return foreign or weighing.echo(text, quote, shown=self._shown)
 
     def _keep(self, item: Grounded, answer: Extraction) -> None:
@@ -153,7 +164,7 @@ class Sifter:
         if candidate.turn is not None and 1 <= candidate.turn <= len(turns):
             turns.insert(0, turns.pop(candidate.turn - 1))
         for turn in turns:
-            located = find_quote(candidate.quote, turn.said)
+            located = find_quote(candidate.quote, turn.said, folds=self._folds)
             if located is not None:
                 return turn, unbroken(located)
         return None
@@ -170,7 +181,7 @@ class Sifter:
             for old in self._existing
             if old.partition == memory.partition and old.digest != memory.digest and not old.pinned
         ]
-        heard = [" ".join(own_words(turn) for turn in self._turns)]
+        heard = [self._own_words]
         fit = [old for old in able if old in named and alike(old.text, [candidate.text, *heard])]
         if named and not fit:
             # A wrong number is not no replacement, where the user speaks of one thing only.

@@ -7,7 +7,7 @@ rules look at the sentence around a quote, and know a few words of four language
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -104,17 +104,21 @@ def _is_supposed(sentence: str) -> bool:
     return bool(asked or lists.supposed.match(sentence))
 
 
-def foreign_name(text: str, *, shown: str, heard: Iterable[str]) -> bool:
+def foreign_name(text: str, *, shown: str, heard: Container[str]) -> bool:
     """Whether the text names something that stands in the prompt's examples and nowhere else.
 
     Args:
         shown: the examples, as the model saw them.
-        heard: all that was said, and what is known.
+        heard: the words of all that was said, and of what is known; see `words_of`.
     """
     names = {word for word in _WORD.findall(text)[1:] if word[0].isupper()}
     lent = names & set(_WORD.findall(shown))
-    said = {word for each in heard for word in _WORD.findall(_plain(each))}
-    return any(_plain(word) not in said for word in lent)
+    return any(_plain(word) not in heard for word in lent)
+
+
+def words_of(texts: Iterable[str]) -> frozenset[str]:
+    """Every word of the texts, as `foreign_name` compares them."""
+    return frozenset(word for each in texts for word in _WORD.findall(_plain(each)))
 
 
 def wish(quote: Located) -> bool:
@@ -189,7 +193,9 @@ def _asks(quote: Located) -> bool:
 def _around(quote: Located) -> Iterator[str]:
     """The sentences that the quote touches, without white space and closing marks at their end."""
     for start, end in _sentences(quote.message.text):
-        if start < quote.end and quote.start < end:
+        if start >= quote.end:
+            return
+        if quote.start < end:
             yield quote.message.text[start:end].strip().rstrip(_CLOSING)
 
 
