@@ -10,7 +10,7 @@ from agent_framework.openai import OpenAIChatCompletionClient
 
 from ricordo import Kind, Listing, Settings, Speaker, Status, Turn
 from ricordo.adapters.framework.extractor import FrameworkExtractor
-from ricordo.errors import Erased
+from ricordo.errors import Erased, Invalid
 from ricordo.events import TurnParked, UserMemoryRecalled, UserMemoryStored
 from ricordo.model import Said
 from ricordo.ports import Extraction, Instructions
@@ -651,6 +651,53 @@ async def test_a_slow_model_is_not_asked_twice_because_its_lease_is_short(tmp_pa
             working.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await working
+
+
+async def test_turns_tried_one_by_one_keep_their_lease(tmp_path: Path) -> None:
+    """Promise 6: after an unreadable answer each turn is read by itself, however long the whole
+    takes; nobody else pays for them meanwhile, and each is read once."""
+    clock = Clock()
+    settings = Settings(worker=False, lease_seconds=300, model_timeout=60)
+
+    def reply(request: Request) -> Reply:
+        clock.pass_by(seconds=140)  # two calls are within the lease of 300 s, three are not
+        alone = sum(f"number {n}" in request.last_user_text for n in range(4)) == 1
+        return answer(FALCON) if alone else Reply(text="no")
+
+    with FakeModel(reply) as model:
+        client = OpenAIChatCompletionClient(model="fake", api_key="none", base_url=model.base_url)
+        async with opened(
+            tmp_path, clock=clock, extractor=FrameworkExtractor(client), settings=settings
+        ) as memory:
+            alice = memory.user(person(), agent="coder")
+            for number in range(4):
+                await alice.observe(turn(SAID, f"number {number}", run=f"r{number}", clock=clock))
+            assert await memory.intake.drain() == 1
+            calls = len(model.requests)
+            assert await memory.intake.drain() == 0
+            assert (calls, len(model.requests)) == (6, 6), "the batch and its repair, then each"
+            assert not await alice.dead_letters()
+            [learned] = (await alice.list()).memories
+            assert len(learned.origins) == 4
+
+
+@pytest.mark.parametrize("limit", [0, -1, 10_001])
+async def test_how_many_are_listed_has_bounds(tmp_path: Path, limit: int) -> None:
+    """A negative limit is no limit to an engine; it is refused before it gets there."""
+    async with opened(tmp_path) as memory:
+        alice = memory.user(person())
+        org = memory.organization(person("carla", curator=["platform"]))
+        for asked in (
+            alice.refusals(limit=limit),
+            alice.dead_letters(limit=limit),
+            alice.consolidations(limit=limit),
+            org.refusals(limit=limit),
+            org.dead_letters(limit=limit),
+            alice.list(Listing(limit=limit)),
+            alice.recall("tea", limit=limit),
+        ):
+            with pytest.raises(Invalid, match=f"limit is {limit}; it lies between 1 and"):
+                await asked
 
 
 async def test_what_is_cut_to_keep_the_budget_is_said(tmp_path: Path) -> None:

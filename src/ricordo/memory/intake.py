@@ -311,8 +311,17 @@ class Intake:
         """One unreadable answer must not cost a turn's neighbours: try each job by itself."""
         if len(batch.jobs) == 1:
             return await self._park(batch, error)
-        for job in batch.jobs:
-            await self._process(_only(batch, job), extractor)
+        for at, job in enumerate(batch.jobs):
+            # Each may take a call and its repair; those that still wait must not be given away.
+            await self._services.ledger.renew(
+                _only(batch, *batch.jobs[at:]), at=self._services.clock(), lease=self._pace.lease
+            )
+            try:
+                await self._process(_only(batch, job), extractor)
+            except asyncio.CancelledError:
+                if rest := batch.jobs[at + 1 :]:
+                    await asyncio.shield(self._hand_back(_only(batch, *rest)))
+                raise
         return "alone"
 
     async def _give_back(self, batch: Batch, error: RicordoError) -> str:

@@ -31,6 +31,7 @@ from ricordo.model import (
     Revision,
     Role,
     Source,
+    check_limit,
 )
 from ricordo.ports import Walk
 
@@ -228,6 +229,7 @@ class OrganizationMemory:
 
     async def dead_letters(self, *, limit: int = 50) -> Sequence[DeadLetter]:
         """The namespace's facts for which a model could propose no relations, with the reasons."""
+        check_limit(limit)
         return await self._services.ledger.dead_letters(scope=self._writable(), limit=limit)
 
     async def replay(self, job_id: int) -> None:

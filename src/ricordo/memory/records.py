@@ -38,6 +38,7 @@ from ricordo.model import (
     Space,
     Status,
     Withdrawn,
+    check_limit,
     check_text,
 )
 from ricordo.ports import Act, Fact, Look, Reading, Work, Writing
@@ -143,8 +144,7 @@ class Records:
 
     async def list(self, listing: Listing) -> Page:
         """One page of the memories that fit, oldest first."""
-        if not 1 <= listing.limit <= 1_000:
-            raise Invalid(f"limit is {listing.limit}; a page holds 1 to 1,000 memories")
+        check_limit(listing.limit, most=1_000)
 
         async def look(tx: Reading) -> Page:
             return await tx.page(listing, scope=self._scope)
@@ -187,6 +187,7 @@ class Records:
 
     async def refusals(self, *, limit: int) -> Sequence[Refusal]:
         """What was refused in this scope, newest first."""
+        check_limit(limit)
 
         async def look(tx: Reading) -> Sequence[Refusal]:
             return await tx.refusals(scope=self._scope, limit=limit)

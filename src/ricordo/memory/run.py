@@ -11,7 +11,7 @@ from typing import TypeVar
 from ricordo.errors import Invalid, Unavailable
 from ricordo.memory.measuring import Doing, Measures
 from ricordo.memory.services import Bounds
-from ricordo.model import Principal, Sought
+from ricordo.model import Principal, Sought, check_limit
 from ricordo.ports import Act
 
 T = TypeVar("T")
@@ -54,8 +54,8 @@ class Ask:
     noted: bool = True
 
     def __post_init__(self) -> None:
-        if self.limit is not None and not 1 <= self.limit <= 1_000:
-            raise Invalid(f"limit is {self.limit}; it lies between 1 and 1,000")
+        if self.limit is not None:
+            check_limit(self.limit, most=1_000)
         if self.tokens is not None and self.tokens < 1:
             raise Invalid(f"tokens is {self.tokens}; at least 1")
         if self.deadline is not None and not self.deadline > 0:

@@ -40,6 +40,7 @@ from ricordo.model import (
     Status,
     Turn,
     check_id,
+    check_limit,
 )
 from ricordo.ports import Walk
 
@@ -414,6 +415,7 @@ class UserMemory:
 
         Through an agent only its own turns.
         """
+        check_limit(limit)
         found = await self._services.ledger.dead_letters(scope=self._scope, limit=limit)
         return [letter for letter in found if self._hears(letter.job.work)]
 

@@ -16,10 +16,12 @@ from ricordo.model.graph import (
 )
 from ricordo.model.ids import (
     MAX_ID,
+    MAX_LISTED,
     MAX_NAME,
     MAX_RELATIONS,
     MAX_TEXT,
     check_id,
+    check_limit,
     check_text,
     clean_text,
     digest,
@@ -68,6 +70,7 @@ from ricordo.model.turns import (
 
 __all__ = [
     "MAX_ID",
+    "MAX_LISTED",
     "MAX_NAME",
     "MAX_RELATIONS",
     "MAX_TEXT",
@@ -131,6 +134,7 @@ __all__ = [
     "Weights",
     "Withdrawn",
     "check_id",
+    "check_limit",
     "check_text",
     "clean_text",
     "digest",

@@ -19,6 +19,9 @@ MAX_NAME = 200
 MAX_RELATIONS = 200
 """Most relations stated with one memory: admitting them holds up every other writer."""
 
+MAX_LISTED = 10_000
+"""Most things of one sort that are listed at once, where there are no pages."""
+
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 
@@ -26,6 +29,13 @@ _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 def new_id(kind: str) -> str:
     """A fresh random id such as ``m_3f…``; `kind` is its short prefix."""
     return f"{kind}_{secrets.token_hex(10)}"
+
+
+def check_limit(value: int, *, most: int = MAX_LISTED) -> int:
+    """Return how many things to list at most, when that many may be. Raises `Invalid`."""
+    if not 1 <= value <= most:
+        raise Invalid(f"limit is {value}; it lies between 1 and {most:,}")
+    return value
 
 
 def check_id(value: object, *, what: str) -> str:

@@ -29,6 +29,10 @@ class Queue(Protocol):
         seconds. `scope` restricts it."""
         ...
 
+    async def renew(self, batch: Batch, *, at: datetime, lease: float) -> None:
+        """Begin the time of the batch's lease anew at `at`. Raises `Conflict` if it was lost."""
+        ...
+
     async def retry(self, batch: Batch, *, at: datetime, failed: bool = True) -> None:
         """Give the batch back, not to be handed out before `at`; its attempts grow by one if it
         failed."""

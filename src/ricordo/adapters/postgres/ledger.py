@@ -167,6 +167,14 @@ class PostgresLedger:
         )
         return scope_from(*found[0]) if found else None
 
+    async def renew(self, batch: Batch, *, at: datetime, lease: float) -> None:
+        """See `ricordo.ports.Queue`."""
+
+        async def work(tx: PostgresWriting) -> None:
+            await tx.renew(batch, at=at, seconds=lease)
+
+        await self._work(PostgresWriting, work, scope=batch.scope)
+
     async def retry(self, batch: Batch, *, at: datetime, failed: bool = True) -> None:
         """See `ricordo.ports.Queue`. Raises `Conflict` when the lease was lost."""
 

@@ -148,6 +148,14 @@ class QueueWriting(Announcing, Erasing):
             ids,
         )
 
+    async def renew(self, batch: Batch, *, at: datetime, seconds: float) -> None:
+        """Begin a lease's time anew."""
+        await self._change(
+            "update queue set lease_until = %s where id = any(%s)",
+            micros(at + timedelta(seconds=seconds)),
+            await self._held(batch, now=at),
+        )
+
     async def give_back(self, batch: Batch, *, at: datetime, failed: bool) -> None:
         """Give a batch back for a later time."""
         ids = await self._held(batch, now=None)

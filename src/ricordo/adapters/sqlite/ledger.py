@@ -199,6 +199,12 @@ class SqliteLedger:
                 return batch
         return None
 
+    async def renew(self, batch: Batch, *, at: datetime, lease: float) -> None:
+        """See `ricordo.ports.Queue`."""
+        await self._writer.submit(
+            lambda connection: queue.renew(connection, batch, at=at, lease=lease)
+        )
+
     async def retry(self, batch: Batch, *, at: datetime, failed: bool = True) -> None:
         """See `ricordo.ports.Queue`. Raises `Conflict` when the lease was lost."""
         await self._writer.submit(

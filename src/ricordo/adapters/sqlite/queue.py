@@ -161,6 +161,18 @@ def finish(connection: sqlite3.Connection, batch: Batch, *, number: int, now: da
     )
 
 
+def renew(connection: sqlite3.Connection, batch: Batch, *, at: datetime, lease: float) -> None:
+    """Begin a lease's time anew."""
+    number = find_scope(connection, batch.scope)
+    connection.execute(
+        "update queue set lease_until = ? where id in (select value from json_each(?))",
+        (
+            micros(at + timedelta(seconds=lease)),
+            _held(connection, batch, number=number, now=at),
+        ),
+    )
+
+
 def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime, failed: bool) -> None:
     """Give a batch back for a later time."""
     ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)

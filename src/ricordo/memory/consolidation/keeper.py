@@ -13,7 +13,7 @@ from ricordo.memory.consolidation.planning import plan
 from ricordo.memory.consolidation.report import ConsolidationReport, Undone, changes_of
 from ricordo.memory.consolidation.rewording import Reworder
 from ricordo.memory.services import Services
-from ricordo.model import Lease, Pass, PassStep, UserScope
+from ricordo.model import Lease, Pass, PassStep, UserScope, check_limit
 from ricordo.ports import Extractor, Reading, Writing
 
 _log = logging.getLogger(__name__)
@@ -104,6 +104,7 @@ class Keeper:
 
     async def passes(self, *, scope: UserScope, limit: int) -> Sequence[Pass]:
         """Passes that changed something, newest first."""
+        check_limit(limit)
 
         async def look(tx: Reading) -> list[Pass]:
             return await tx.passes(scope=scope, limit=limit)

@@ -246,6 +246,28 @@ class QueueTests(Sealed):
         await _finish(ledger, again)
         assert await _claim(ledger, clock) is None
 
+    async def test_a_lease_is_renewed_while_it_is_held(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        """For a part of the batch too; what was lost stays lost."""
+        await _accept(ledger, 1, 2)
+        batch = await _batch(ledger, clock)
+        rest = replace(batch, jobs=batch.jobs[1:])
+        clock.forward(50)
+        await ledger.renew(batch, at=clock.now, lease=60)
+        clock.forward(50)
+        assert await _claim(ledger, clock) is None
+        await _finish(ledger, replace(batch, jobs=batch.jobs[:1]))
+        await ledger.renew(rest, at=clock.now, lease=60)
+        with pytest.raises(Conflict):
+            await ledger.renew(batch, at=clock.now, lease=60)
+        clock.forward(60)
+        with pytest.raises(Conflict):
+            await ledger.renew(rest, at=clock.now, lease=60)
+        assert _runs(await _claim(ledger, clock)) == ["2"]
+        with pytest.raises(Conflict):
+            await ledger.renew(rest, at=clock.now, lease=60)
+
     async def test_a_lease_that_ran_out_finishes_nothing(
         self, ledger: Ledger, clock: HandClock
     ) -> None:
