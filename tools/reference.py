@@ -101,6 +101,7 @@ stable:
   `origin`; `cursor`;
 - `deadletters list`: `items`, each with `id`, `scope`, `reason`, `parked_at`, `turn`, `memory_id`;
   `cursor`;
+- `entities merges`: `items`, each with `id`, `source`, `target`, `at`; `cursor`;
 - `show`: the memory with `history` and `relations`;
 - `forget`: `forgotten`, and for an organization `impact`;
 - `erase`: `subject`, `erased_at`, `clean`, `removed`, `remaining`, `log_cleared`, `pending`;

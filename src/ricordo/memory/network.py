@@ -1,7 +1,8 @@
 """The graph in a person's hands: explore it, find paths, name things, merge and unmerge them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ricordo.errors import Invalid, NotFound, Refused
 from ricordo.memory import announcing
@@ -46,6 +47,21 @@ async def paths(
         doing.tell(Fact.HOPS, steps)
         doing.tell(Fact.FOUND, len(walk.paths))
     return walk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A merge that can be undone.
+
+    Args:
+        id: what `unmerge` takes.
+        source, target: names; `target` stands for `source`.
+    """
+
+    id: str
+    source: str
+    target: str
+    at: datetime
 
 
 class Naming:
@@ -103,6 +119,25 @@ class Naming:
             return merge_id
 
         return await self._services.ledger.write(work, scope=self._scope)
+
+    async def merges(self) -> Sequence[Merged]:
+        """Merges that were not undone, newest first: one that went further is undone later."""
+
+        async def look(tx: Reading) -> list[Merged]:
+            found = await tx.merges(scope=self._scope)
+            targets = list(dict.fromkeys(merge.target for merge in found))
+            known = await tx.entities_by_id(targets, scope=self._scope)
+            return [
+                Merged(
+                    id=each.id,
+                    source=each.names[0],
+                    target=known[each.target].name,
+                    at=each.at,
+                )
+                for each in reversed(found)
+            ]
+
+        return await self._services.ledger.read(look, scopes=[self._scope])
 
     async def proposals(self) -> Sequence[MergeProposal]:
         """Merges that consolidation proposes and that wait for a decision, oldest first."""
