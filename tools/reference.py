@@ -45,7 +45,7 @@ are read.
 
 _CLI = """# The command line
 
-Every command shows an example with `--help` and takes `--verbose`; all but `chat` take `--json`,
+Every command shows an example with `--help` and takes `--verbose` and `--json`,
 and all that read settings `--config FILE`. A text or question of `-` is read from standard input.
 Defaults come from the [settings](settings.md).
 
@@ -62,6 +62,11 @@ Whoever holds the file holds the data, so the command line acts as admin of ever
 tenant. Where the settings list `grants`, it may do exactly what they say, and looks at the file as
 a whole (`reindex`, `stats --everything`, `deadletters list --everyone`) are denied. Verified
 identities are the business of a service, not of this tool.
+
+`ricordo review --user alice --json` is `ricordo review list` of alice: what is told to a group
+holds for its commands, and alone a group lists. `ricordo --version` prints the version, and
+`python -m ricordo` is the same program. In a user's graph `me`, `I` and `the user` are the user. A
+variable that begins with `RICORDO_` and is no setting is told of, with the nearest name.
 
 ## Output
 
@@ -89,19 +94,24 @@ stable:
   the one that says the same;
 - `explore`: `items`, each a walk with `start`, `end` and `steps`; `cursor`, `capped`;
 - a step: `source`, `relation`, `target`, `forward`, `scope`, `evidence`;
+- `chat`: for each line that was typed one line: `answer`, `recalled` (`id`, `text`, `score`),
+  `degraded`; `/memories`, `/why` and `/forget` answer as `list`, `recall` and `forget` do;
 - `list`, `review list`: `items` and `cursor`, to be given to `--after`; null at the end;
 - `review refusals`: `items`, each with `id`, `rule`, `reason`, `claim`, `text`, `at`, `scope`,
   `origin`; `cursor`;
 - `deadletters list`: `items`, each with `id`, `scope`, `reason`, `parked_at`, `turn`, `memory_id`;
   `cursor`;
+- `entities merges`: `items`, each with `id`, `source`, `target`, `at`; `cursor`;
 - `show`: the memory with `history` and `relations`;
 - `forget`: `forgotten`, and for an organization `impact`;
 - `erase`: `subject`, `erased_at`, `clean`, `removed`, `remaining`, `log_cleared`, `pending`;
 - `stats`: `scope`, `counts` (rows by place), `memories` (a list of `of`, `kind`, `status`,
   `count`), `partitions` (`count`, `largest`), `backlog` (`waiting`, `leased`, `parked`, and since
   when: `oldest`, `oldest_leased`, `oldest_parked`), `outbox` (`events`, `behind` by consumer); of
-  the whole file also `bytes` (`file`, `log`, `free`, `index`) and `views` (`view`, `sort`, `build`,
-  `engine`, `behind`, `fault`, `configured`); with `--probe` also `probe`
+  one scope `bytes` are its own (`texts`, `index`), of the whole file all (`file`, `log`, `free`,
+  `index`), with `views` (`view`, `sort`, `build`,
+  `engine`, `behind`, `fault`, `configured`); `latencies` of this process by act (`count`, `failed`,
+  `ms`: `p50`, `p95`, `max`, `buckets` by upper bound in milliseconds); with `--probe` also `probe`
   (`recalls`, `degraded`, `visible`, and `ms` by stage: `p50`, `p95`, `max`);
 - `verify`: `sound`, `differences` (`view`, `scope`, `missing`, `extra`, `stale`, `mended`);
   `rebuild`: `view`, `scopes`;

@@ -178,12 +178,16 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     assert load_settings().settings.namespace is None
 
 
-def test_a_mistyped_variable_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistyped_variable_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("RICORDO_RECAL_LIMIT", "3")
     monkeypatch.setenv("RICORDO_CONFIG", "")
-    assert load_settings().stray == (
-        "RICORDO_RECAL_LIMIT is not a setting; did you mean 'recall_limit'?",
-    )
+    monkeypatch.setenv("RICORDO_TEST_POSTGRES", "system")
+    told = "RICORDO_RECAL_LIMIT is not a setting; did you mean RICORDO_RECALL_LIMIT?"
+    assert load_settings().stray == (told,)
+    assert load_settings(warn=False).stray == (told,)
+    assert [record.getMessage() for record in caplog.records] == [told]
 
 
 def test_an_unknown_argument_is_an_error() -> None:

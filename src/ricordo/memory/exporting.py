@@ -16,8 +16,8 @@ from ricordo.memory.portable_graph import graph_records
 from ricordo.model import Listing, Memory, Refusal, Relate, Scope, Turn
 from ricordo.ports import Ledger, Reading
 
-MOST = 10_000
-"""Refusals, dead letters and turns that are looked at, of each."""
+ALL = 1 << 62
+"""No bound on refusals, dead letters and turns: an export that ends early would not say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +55,15 @@ async def export(ledger: Ledger, *, scope: Scope, shown: Shown) -> AsyncIterator
         listing = replace(listing, after=cursor)
 
     async def refused(tx: Reading) -> Sequence[Refusal]:
-        return await tx.refusals(scope=scope, limit=MOST)
+        return await tx.refusals(scope=scope, limit=ALL)
 
     for refusal in await ledger.read(refused, scopes=[scope]):
         if shown.refusal(refusal):
             yield {"record": "refusal", **refusal_record(refusal)}
-    for letter in await ledger.dead_letters(scope=scope, limit=MOST):
+    for letter in await ledger.dead_letters(scope=scope, limit=ALL):
         if shown.work(letter.job.work):
             yield {"record": "dead_letter", **dead_letter_record(letter)}
-    for turn in await ledger.waiting(scope=scope, limit=MOST):
+    for turn in await ledger.waiting(scope=scope, limit=ALL):
         if shown.work(turn):
             yield {"record": "turn", **turn_record(turn)}
 

@@ -1,7 +1,8 @@
 """The graph in a person's hands: explore it, find paths, name things, merge and unmerge them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ricordo.errors import Invalid, NotFound, Refused
 from ricordo.memory import announcing
@@ -26,10 +27,10 @@ MAX_HOPS = 8
 
 async def explore(services: Services, entity: str, *, scopes: Sequence[Scope], hops: int) -> Walk:
     """Walk outwards from an entity, over some scopes' graphs; an unknown one yields nothing."""
-    check_text(entity, what="entity", longest=MAX_NAME)
+    begin = _meant(entity, scopes)
     steps, at = _hops(hops), services.clock()
     with services.measures.act(Act.WALK) as doing:
-        walk = await services.graph.walk([entity], scopes=scopes, hops=steps, at=at)
+        walk = await services.graph.walk([begin], scopes=scopes, hops=steps, at=at)
         doing.tell(Fact.HOPS, steps)
         doing.tell(Fact.FOUND, len(walk.paths))
     return walk
@@ -39,14 +40,28 @@ async def paths(
     services: Services, start: str, *, to: str, scopes: Sequence[Scope], hops: int
 ) -> Walk:
     """The shortest paths between two entities; none within `hops` yields nothing."""
-    check_text(start, what="entity", longest=MAX_NAME)
-    check_text(to, what="entity", longest=MAX_NAME)
+    begin, end = _meant(start, scopes), _meant(to, scopes)
     steps, at = _hops(hops), services.clock()
     with services.measures.act(Act.WALK) as doing:
-        walk = await services.graph.paths(start, to, scopes=scopes, hops=steps, at=at)
+        walk = await services.graph.paths(begin, end, scopes=scopes, hops=steps, at=at)
         doing.tell(Fact.HOPS, steps)
         doing.tell(Fact.FOUND, len(walk.paths))
     return walk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A merge that can be undone.
+
+    Args:
+        id: what `unmerge` takes.
+        source, target: names; `target` stands for `source`.
+    """
+
+    id: str
+    source: str
+    target: str
+    at: datetime
 
 
 class Naming:
@@ -104,6 +119,25 @@ class Naming:
             return merge_id
 
         return await self._services.ledger.write(work, scope=self._scope)
+
+    async def merges(self) -> Sequence[Merged]:
+        """Merges that were not undone, newest first: one that went further is undone later."""
+
+        async def look(tx: Reading) -> list[Merged]:
+            found = await tx.merges(scope=self._scope)
+            targets = list(dict.fromkeys(merge.target for merge in found))
+            known = await tx.entities_by_id(targets, scope=self._scope)
+            return [
+                Merged(
+                    id=each.id,
+                    source=each.names[0],
+                    target=known[each.target].name,
+                    at=each.at,
+                )
+                for each in reversed(found)
+            ]
+
+        return await self._services.ledger.read(look, scopes=[self._scope])
 
     async def proposals(self) -> Sequence[MergeProposal]:
         """Merges that consolidation proposes and that wait for a decision, oldest first."""
@@ -167,11 +201,18 @@ class Naming:
         return {"by": self._by, "scope": self._scope, "services": self._services}
 
     async def _entity(self, tx: Reading, name: str) -> Entity:
-        key = name_key(check_text(name, what="entity", longest=MAX_NAME))
+        key = name_key(_meant(name, [self._scope]))
         found = await tx.entities([key], scope=self._scope)
         if key not in found:
             raise NotFound("no such entity here; `explore` shows what there is")
         return found[key]
+
+
+def _meant(entity: str, scopes: Sequence[Scope]) -> str:
+    """The name, or the user's own where it says "me" and a user's graph is asked; as relations."""
+    check_text(entity, what="entity", longest=MAX_NAME)
+    own = any(isinstance(scope, UserScope) for scope in scopes)
+    return SELF if own and means_self(entity) else entity
 
 
 def _check_name(name: str) -> None:

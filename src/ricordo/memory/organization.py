@@ -7,7 +7,7 @@ from ricordo import access
 from ricordo.errors import Invalid
 from ricordo.memory import network
 from ricordo.memory.intake import Intake
-from ricordo.memory.network import Naming
+from ricordo.memory.network import Merged, Naming
 from ricordo.memory.recall import Ask, Recaller
 from ricordo.memory.records import KEEP, Impact, Keep, Records, storable
 from ricordo.memory.screening import sensitivity_of
@@ -248,6 +248,10 @@ class OrganizationMemory:
     async def merge(self, source: str, *, into: str) -> str:
         """Let `into` stand for `source`. Returns the merge's id."""
         return await self._naming().merge(source, into=into)
+
+    async def merges(self) -> Sequence[Merged]:
+        """Merges that can be undone, newest first, with the ids that `unmerge` takes."""
+        return await self._naming().merges()
 
     async def unmerge(self, merge_id: str) -> tuple[str, str]:
         """Undo a merge."""

@@ -10,7 +10,7 @@ from ricordo.memory import erasure, exporting, network
 from ricordo.memory.asked import NOT_SAID, own_quote
 from ricordo.memory.consolidation import ConsolidationReport, Keeper, Undone
 from ricordo.memory.intake import Intake
-from ricordo.memory.network import Naming
+from ricordo.memory.network import Merged, Naming
 from ricordo.memory.recall import Ask, Recaller
 from ricordo.memory.records import KEEP, Keep, Records, storable
 from ricordo.memory.screening import review_reasons, sensitivity_of
@@ -354,6 +354,10 @@ class UserMemory:
         """Let `into` stand for `source`. Returns the merge's id."""
         return await self._naming.merge(source, into=into)
 
+    async def merges(self) -> Sequence[Merged]:
+        """Merges that can be undone, newest first, with the ids that `unmerge` takes."""
+        return await self._naming.merges()
+
     async def unmerge(self, merge_id: str) -> tuple[str, str]:
         """Undo a merge."""
         return await self._naming.unmerge(merge_id)
@@ -432,7 +436,7 @@ class UserMemory:
 
     async def _check_letter(self, job_id: int) -> None:
         if self._restricted:
-            mine = await self.dead_letters(limit=exporting.MOST)
+            mine = await self.dead_letters(limit=exporting.ALL)
             if all(letter.job.id != job_id for letter in mine):
                 raise NotFound(f"no dead letter {job_id} here")
 

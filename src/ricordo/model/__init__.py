@@ -1,6 +1,6 @@
 """Plain facts and values; no behaviour beyond their own validity."""
 
-from ricordo.model.census import Cell, Census, Storage
+from ricordo.model.census import Cell, Census, Own, Storage
 from ricordo.model.consolidation import Lease, MergeProposal, Pass, PassStep, Plain, StepAct
 from ricordo.model.conversation import Conversation, Shape, owner_key
 from ricordo.model.graph import (
@@ -100,6 +100,7 @@ __all__ = [
     "Missed",
     "OrganizationScope",
     "Origin",
+    "Own",
     "Page",
     "Partition",
     "Pass",

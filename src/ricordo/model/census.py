@@ -35,6 +35,19 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """How much of a ledger is one scope's own, in bytes.
+
+    Args:
+        texts: of its memories.
+        index: what they are found by: vectors and words.
+    """
+
+    texts: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Census:
     """What a ledger holds, of one scope or of all.
 
@@ -45,6 +58,7 @@ class Census:
         events: announced and kept.
         behind: by consumer, events that it has yet to acknowledge; of all scopes only.
         storage: of all scopes only, for it tells of others.
+        own: of one scope only.
     """
 
     cells: tuple[Cell, ...] = ()
@@ -53,3 +67,4 @@ class Census:
     events: int = 0
     behind: dict[str, int] = field(default_factory=dict[str, int])
     storage: Storage | None = None
+    own: Own | None = None

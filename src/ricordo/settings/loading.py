@@ -1,11 +1,12 @@
 """Where settings come from: a TOML file, then the environment, then arguments; later wins."""
 
 import difflib
+import logging
 import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -18,11 +19,15 @@ from ricordo.errors import Invalid
 from ricordo.settings.fields import Settings
 from ricordo.settings.secrets import shown_address
 
+_log = logging.getLogger(__name__)
+
 CONFIG_VARIABLE = "RICORDO_CONFIG"
 ROLE_PASSWORD_VARIABLE = "RICORDO_ROLE_PASSWORD"  # noqa: S105  its name
 """Read by `ricordo init --postgres` only; no setting, for nothing else may know it."""
 
 _PREFIX = "RICORDO_"
+_OF_TESTS = "RICORDO_TEST_"
+_LISTED = "; `ricordo doctor` lists all settings"
 _SHOWN = 3
 
 
@@ -75,7 +80,10 @@ def config_path() -> Path:
 
 
 def load_settings(
-    arguments: Mapping[str, Any] | None = None, *, config: Path | str | None = None
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    config: Path | str | None = None,
+    warn: bool = True,
 ) -> Loaded:
     """Read file, environment and arguments; later wins.
 
@@ -83,6 +91,7 @@ def load_settings(
         arguments: values by field name; None values are passed over.
         config: the settings file. Without it: ``$RICORDO_CONFIG``, else ``./ricordo.toml``, else
             `config_path()`; the first that exists is the only one that is read.
+        warn: log the environment's variables that look like settings and are none.
 
     Raises:
         Invalid: a value that is not allowed, an unknown key in the file, or no readable file where
@@ -104,7 +113,10 @@ def load_settings(
         settings = Settings(**values)
     except ValidationError as error:
         raise Invalid(_explain(error, sources)) from error
-    return Loaded(settings=settings, sources=sources, file=path, stray=_stray())
+    stray = _stray()
+    for line in stray if warn else ():
+        _log.warning("%s", line)
+    return Loaded(settings=settings, sources=sources, file=path, stray=stray)
 
 
 def _source(layer: str, name: str) -> str:
@@ -145,18 +157,22 @@ def _stray() -> tuple[str, ...]:
         CONFIG_VARIABLE,
         ROLE_PASSWORD_VARIABLE,
     }
-    return tuple(
-        f"{name} is not a setting{_suggest(name.removeprefix(_PREFIX).lower())}"
+    strange = (
+        name
         for name in sorted(os.environ)
-        if name.startswith(_PREFIX) and name not in known
+        if name.startswith(_PREFIX) and not name.startswith(_OF_TESTS) and name not in known
     )
+    return tuple(f"{name} is not a setting{_instead(name, known)}" for name in strange)
+
+
+def _instead(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else _LISTED
 
 
 def _suggest(key: str) -> str:
     close = difflib.get_close_matches(key, Settings.model_fields, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return "; `ricordo doctor` lists all settings"
+    return f"; did you mean {close[0]!r}?" if close else _LISTED
 
 
 def _explain(error: ValidationError, sources: Mapping[str, str]) -> str:

@@ -28,8 +28,14 @@ def test_a_merge_joins_two_walks_and_can_be_taken_back(clusters: Cli) -> None:
     assert reached(clusters, "Falcon") == {"Kubernetes"}
     merged = clusters("entities", "merge", *HERE, "k8s", "--into", "Kubernetes", "--json").json
     assert reached(clusters, "Falcon") == {"Kubernetes", "etcd"}
+    listed = clusters("entities", "merges", *HERE, "--json").json["items"]
+    assert [(one["id"], one["source"], one["target"]) for one in listed] == [
+        (merged["id"], "k8s", "Kubernetes")
+    ]
+    assert merged["id"] in clusters("entities", *HERE).out
     undone = clusters("entities", "unmerge", *HERE, merged["id"], "--json").json
     assert undone["id"] == merged["id"]
+    assert clusters("entities", *HERE, "--json").json["items"] == []
     assert reached(clusters, "Falcon") == {"Kubernetes"}
 
 

@@ -252,6 +252,14 @@ def test_a_chat_remembers_in_the_next_chat() -> None:
         memory = next(word for word in shown.split() if word.startswith("m_"))
         assert "/memories  /forget ID  /why  /quit" in shown
 
+        machine = run(*argv, "--json", stdin=b"What do I prefer, tea or coffee?\n/memories\n/why\n")
+        assert machine.returncode == 0, machine.stderr
+        said, listed, why = (json.loads(line) for line in machine.stdout.splitlines())
+        assert (said["answer"], said["degraded"]) == ("You prefer tea.", [])
+        assert [item["text"] for item in said["recalled"]] == ["Prefers tea over coffee"]
+        assert [item["id"] for item in listed["items"]] == [memory]
+        assert [item["id"] for item in why["items"]] == [memory]
+
         third = run(*argv, stdin=f"/forget {memory}\n/memories\nWhat do I prefer?".encode())
         assert third.returncode == 0, third.stderr
         assert third.stdout.split() == [b"Forgotten:", b"1", b"Noted."]
@@ -263,8 +271,20 @@ def test_a_chat_whose_model_fails_says_so() -> None:
     with FakeModel(lambda _: Reply(status=400)) as model:
         ended = run("chat", "--base-url", model.base_url, "--model", "fake", stdin=b"Hello\n")
         assert ended.returncode == 6
-        assert b"the model did not answer" in ended.stderr
+        assert f"the model at {model.base_url} did not answer: HTTP 400".encode() in ended.stderr
+        assert b"<class" not in ended.stderr
         assert b"Traceback" not in ended.stderr
+
+
+def test_a_chat_whose_endpoint_is_away_says_where_it_looked() -> None:
+    argv = ("chat", "--base-url", "http://127.0.0.1:9/v1", "--model", "fake", "--json")
+    ended = run(*argv, stdin=b"Hello\n")
+    assert ended.returncode == 6
+    told = json.loads(ended.stderr.splitlines()[-1])["error"]
+    assert told["type"] == "Unavailable"
+    assert (
+        "the model at http://127.0.0.1:9/v1 did not answer: it cannot be reached" in told["message"]
+    )
 
 
 def test_a_chat_without_an_endpoint_says_what_to_set() -> None:

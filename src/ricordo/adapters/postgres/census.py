@@ -5,7 +5,7 @@ from typing import Any
 
 from ricordo.adapters.postgres.driving import Connection, perform
 from ricordo.adapters.postgres.session import Ask, Session
-from ricordo.model import Cell, Census, Kind, Scope, Status, Storage
+from ricordo.model import Cell, Census, Kind, Own, Scope, Status, Storage
 
 _SIZE = (
     "select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class "
@@ -31,7 +31,16 @@ class Counting(Session):
             number,
         )
         (events,) = await self._row("select count(*) from outbox where scope_id = %s", number)
-        return _census(cells, partitions, events)
+        (texts,) = await self._row(
+            "select coalesce(sum(octet_length(text)), 0)::bigint from memories where scope_id = %s",
+            number,
+        )
+        (index,) = await self._row(
+            "select coalesce(sum(octet_length(vector) + octet_length(terms) + "
+            "octet_length(counts)), 0)::bigint from memory_index where scope_id = %s",
+            number,
+        )
+        return _census(cells, partitions, events, own=Own(texts=texts, index=index))
 
 
 async def census(on: Connection, /) -> Census:
@@ -60,6 +69,7 @@ def _census(
     *,
     behind: dict[str, int] | None = None,
     storage: Storage | None = None,
+    own: Own | None = None,
 ) -> Census:
     return Census(
         cells=tuple(
@@ -71,4 +81,5 @@ def _census(
         events=events,
         behind=behind or {},
         storage=storage,
+        own=own,
     )

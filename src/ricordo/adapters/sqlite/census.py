@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from ricordo.model import Cell, Census, Kind, Status, Storage
+from ricordo.model import Cell, Census, Kind, Own, Status, Storage
 
 
 def census(connection: sqlite3.Connection, *, number: int | None, log: Path) -> Census:
@@ -33,7 +33,21 @@ def census(connection: sqlite3.Connection, *, number: int | None, log: Path) -> 
         events=events,
         behind={} if number is not None else _behind(connection),
         storage=None if number is not None else _storage(connection, log),
+        own=None if number is None else _own(connection, number),
     )
+
+
+def _own(connection: sqlite3.Connection, number: int) -> Own:
+    [texts], [index] = (
+        connection.execute(
+            f"select coalesce(sum({of}), 0) from {place} where scope_id = ?", [number]
+        )
+        for of, place in (
+            ("length(cast(text as blob))", "memories"),
+            ("length(vector) + length(terms) + length(counts)", "memory_index"),
+        )
+    )
+    return Own(texts=texts[0], index=index[0])
 
 
 def _behind(connection: sqlite3.Connection) -> dict[str, int]:

@@ -3,6 +3,8 @@
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -15,6 +17,7 @@ from ricordo.hosts.cli.events import EVENTS
 from ricordo.hosts.cli.exits import DONE, FAILED, INTERRUPTED, USAGE, exit_code
 from ricordo.hosts.cli.finding import explore, recall
 from ricordo.hosts.cli.given import Given
+from ricordo.hosts.cli.groups import group_of
 from ricordo.hosts.cli.inspecting import doctor, stats
 from ricordo.hosts.cli.keeping import consolidate
 from ricordo.hosts.cli.moving import migrate
@@ -60,8 +63,9 @@ GROUPS = {
     "deadletters": ("What no model could make memory of: list, show, replay, forget.", DEADLETTERS),
 }
 
-_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
-"""What the parser raises for a wrong command line; it has no public name in every version."""
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and end.", is_eager=True)
+]
 
 
 def build_app(given: Given, *, only: str | None = None) -> typer.Typer:
@@ -73,28 +77,29 @@ def build_app(given: Given, *, only: str | None = None) -> typer.Typer:
     app = typer.Typer(
         name="ricordo",
         help=_SUMMARY,
-        no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
     )
-    app.callback()(_nothing)  # without it, typer would drop the name of a sole command
+    app.callback(invoke_without_command=True)(_overview)
     wanted = {only} if only in _names() else _names()
     for panel, commands in COMMANDS.items():
         for one in commands:
             if one.name in wanted:
                 one.add_to(app, given=given, panel=panel)
     for name, (about, commands) in GROUPS.items():
-        if name not in wanted:
-            continue
-        group = typer.Typer(help=about, no_args_is_help=True)
-        for one in commands:
-            one.add_to(group, given=given)
-        app.add_typer(group, name=name, rich_help_panel="Look and correct")
+        if name in wanted:
+            group = group_of(commands, about=about, given=given)
+            app.add_typer(group, name=name, rich_help_panel="Look and correct")
     return app
 
 
-def _nothing() -> None:
-    """Let the overview be a group."""
+def _overview(ctx: typer.Context, version: Version = False) -> None:
+    if version:
+        typer.echo(f"ricordo {metadata.version('ricordo')}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(USAGE)
 
 
 def _names() -> set[str]:
@@ -127,9 +132,6 @@ def _run(app: typer.Typer, words: list[str]) -> int:
         return ended if isinstance(ended, int) else DONE
     except RicordoError as error:
         return _failed(error, str(error), words, code=exit_code(error))
-    except _UsageError as error:
-        message = getattr(error, "format_message", error.__str__)()
-        return _failed(error, message or "see `ricordo --help`", words, code=USAGE)
     except ImportError as error:
         return _failed(error, str(error), words, code=FAILED)  # it names the extra to install
     except (KeyboardInterrupt, typer.Abort):
@@ -139,6 +141,9 @@ def _run(app: typer.Typer, words: list[str]) -> int:
         raise  # `main` knows what it means
     except Exception as error:  # noqa: BLE001
         # The edge of the program: a person gets one line, and the traceback if they ask for it.
+        told = getattr(error, "format_message", None)
+        if told is not None:  # the parser's, for a wrong command line
+            return _failed(error, told() or "see `ricordo --help`", words, code=USAGE)
         message = f"unexpected {type(error).__name__}: {error}; --verbose shows where"
         return _failed(error, message, words, code=FAILED)
 

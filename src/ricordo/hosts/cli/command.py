@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -11,7 +11,7 @@ import typer
 from ricordo.hosts.cli.exits import DONE
 from ricordo.hosts.cli.given import Given
 from ricordo.hosts.cli.here import Here
-from ricordo.hosts.cli.options import SHARED
+from ricordo.hosts.cli.options import SHARED, shared_parameters
 from ricordo.hosts.cli.screen import nobody_reads
 
 Body = Callable[..., Coroutine[Any, Any, int | None]]
@@ -42,31 +42,40 @@ class Command:
         )
         register(self._callback(given))
 
+    def run(self, given: Given, shared: Mapping[str, Any], **own: Any) -> int:
+        """Run it with the shared options that it takes, and with its own; returns the exit code."""
+        options = {name: value for name, value in shared.items() if name in self.takes}
+        try:
+            return asyncio.run(self.body(Here(given=given, options=options), **own)) or DONE
+        except BrokenPipeError:
+            nobody_reads()
+            return DONE
+
     def _callback(self, given: Given) -> Callable[..., int]:
         """A plain function with the signature that typer reads: own parameters, then shared."""
 
-        def run(**values: Any) -> int:
+        def run(ctx: typer.Context, **values: Any) -> int:
             shared = {name: values.pop(name) for name in self.takes}
-            try:
-                return asyncio.run(self.body(Here(given=given, options=shared), **values)) or DONE
-            except BrokenPipeError:
-                nobody_reads()
-                return DONE
+            of_group: Mapping[str, Any] = ctx.obj or {}
+            for name, value in of_group.items():
+                if shared.get(name) == SHARED[name][1]:  # not told again
+                    shared[name] = value
+            return self.run(given, shared, **values)
 
         hints = get_type_hints(self.body, include_extras=True)
         own = list(inspect.signature(self.body).parameters.values())[1:]
-        parameters = [p.replace(annotation=hints[p.name]) for p in own] + [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=SHARED[name][1],
-                annotation=SHARED[name][0],
-            )
-            for name in self.takes
-        ]
-        run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return run
+        context = inspect.Parameter(
+            "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
+        parameters = [context, *(p.replace(annotation=hints[p.name]) for p in own)]
+        return signed(run, [*parameters, *shared_parameters(self.takes)])
+
+
+def signed(function: Callable[..., int], parameters: list[inspect.Parameter]) -> Callable[..., int]:
+    """The function, with these parameters in the place of its own for whoever looks."""
+    function.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    function.__annotations__ = {p.name: p.annotation for p in parameters}
+    return function
 
 
 def command(

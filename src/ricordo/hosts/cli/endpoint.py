@@ -52,3 +52,33 @@ def _models(url: str, key: str | None) -> list[str] | None:
         return sorted(str(model["id"]) for model in body["data"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+_STATUS = {
+    400: "it does not accept the request: check the model's name and its context length",
+    401: "it refused the credentials: check the API key",
+    403: "it refused the credentials: check the API key",
+    404: "it knows no such model or path: check the base URL and the model's name",
+    429: "it has too much to do just now; try again later",
+}
+
+
+def why_silent(error: BaseException) -> str:
+    """Why a model did not answer, in words; what a client says of it may be anything."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    statuses = (getattr(each, "status_code", None) for each in chain)
+    status = next((each for each in statuses if isinstance(each, int)), None)
+    if status is not None:
+        told = _STATUS.get(status, "try again later")
+        return f"HTTP {status}; {told}"
+    refused = next((each for each in chain if isinstance(each, OSError) and each.strerror), None)
+    if refused is not None:
+        return f"it cannot be reached ({refused.strerror}); does it run there?"
+    name = type(chain[-1]).__name__
+    if any("Connect" in type(each).__name__ for each in chain):
+        return f"it cannot be reached ({name}); does it run there?"
+    return f"its client failed with {name}"

@@ -27,11 +27,15 @@ class Here:
     Args:
         given: the parts from the wiring.
         options: values of the shared options, by name.
+
+    Attributes:
+        warned: whether mistyped variables were told of already.
     """
 
     def __init__(self, *, given: Given, options: Mapping[str, Any]) -> None:
         self.given = given
         self.options = options
+        self.warned = False
         self.screen = Screen(json_lines=bool(options.get("json")))
 
     def load(self, **more: Any) -> "Loaded":
@@ -39,7 +43,13 @@ class Here:
         from ricordo.settings import load_settings
 
         named = {_FIELDS[k]: v for k, v in self.options.items() if k in _FIELDS}
-        return load_settings({**named, **more}, config=self.options.get("config"))
+        config = self.options.get("config")
+        loaded = load_settings({**named, **more}, config=config, warn=False)
+        if not self.warned:
+            self.warned = True
+            for line in loaded.stray:
+                self.screen.remark(f"ricordo: {line}")
+        return loaded
 
     @cached_property
     def settings(self) -> "Settings":

@@ -31,8 +31,8 @@ async def stats(
 ) -> None:
     """Count what is kept and what waits, of one user, one namespace, or the whole file.
 
-    With --probe, recalls of the user in question are timed here and now. What a running program
-    measured is its own: `memory.stats()` there, or telemetry.
+    With --probe, recalls of the user in question are timed here and now, with a histogram of each
+    act. What a running program measured is its own: `memory.stats()` there, or telemetry.
     """
     from ricordo.hosts.cli.counting import show_stats, stats_view
     from ricordo.memory import stats as counting
@@ -70,6 +70,7 @@ async def doctor(here: Here) -> int:
     """
     from ricordo.hosts.cli.checks import examine
 
+    here.warned = True  # mistyped variables are among the checks
     loaded = here.load(worker=False)
     checks = await examine(here, loaded)
     sound = all(check.problem is None for check in checks)

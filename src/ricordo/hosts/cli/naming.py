@@ -1,6 +1,6 @@
 """`entities`: other names for one thing, and two things that are one."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,6 +8,9 @@ from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import EVERYWHERE
 from ricordo.hosts.cli.reading import read_ids, read_name
+
+if TYPE_CHECKING:
+    from ricordo.memory.network import Merged
 
 Name = Annotated[str, typer.Argument(metavar="ENTITY", show_default=False)]
 
@@ -54,7 +57,9 @@ async def merge(
 @command(takes=EVERYWHERE, example="ricordo entities unmerge --namespace platform g_3f9a")
 async def unmerge(
     here: Here,
-    merge_id: Annotated[str, typer.Argument(metavar="ID", help="What `merge` answered.")],
+    merge_id: Annotated[
+        str, typer.Argument(metavar="ID", help="What `merge` answered, and `merges` lists.")
+    ],
 ) -> None:
     """Take a merge back: relations and names that it moved return."""
     [wanted] = read_ids([merge_id])
@@ -63,4 +68,27 @@ async def unmerge(
     here.screen.result({"id": wanted, "source": source, "target": target}, text=f"Undone: {wanted}")
 
 
-ENTITIES = (alias, merge, unmerge)
+@command(takes=EVERYWHERE, example="ricordo entities merges --namespace platform")
+async def merges(here: Here) -> None:
+    """List merges that can be undone, newest first, with the ids that `unmerge` takes."""
+    async with here.memory() as memory:
+        found = await here.records(memory).merges()
+    if here.screen.json_lines:
+        from ricordo.hosts.cli.views import items_view
+
+        here.screen.data(items_view(_view(one) for one in found))
+    elif found:
+        rows = [(one.id, one.source, one.target, f"{one.at:%Y-%m-%d %H:%M}") for one in found]
+        here.screen.table(("id", "entity", "became", "at"), rows)
+    else:
+        here.screen.remark("nothing was merged")
+
+
+def _view(merged: "Merged") -> dict[str, object]:
+    from ricordo.memory.portable import time_record
+
+    at = time_record(merged.at)
+    return {"id": merged.id, "source": merged.source, "target": merged.target, "at": at}
+
+
+ENTITIES = (merges, alias, merge, unmerge)

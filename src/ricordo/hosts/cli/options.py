@@ -1,5 +1,7 @@
 """Options that many commands share; each means the same everywhere."""
 
+import inspect
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -61,6 +63,20 @@ SHARED: dict[str, tuple[object, object]] = {
     "verbose": (Verbose, False),
 }
 """By name: annotation and default. A command takes those that apply to it."""
+
+
+def shared_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
+    """These options as parameters of a function, as typer reads them."""
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=SHARED[name][1],
+            annotation=SHARED[name][0],
+        )
+        for name in names
+    ]
+
 
 ALWAYS = ("config", "json", "verbose")
 FILE = ("db", *ALWAYS)

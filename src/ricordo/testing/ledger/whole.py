@@ -303,6 +303,10 @@ class OutboxTests(Sealed):
         ]
         assert (mine.partitions, mine.largest, mine.events) == (1, 1, 1)
         assert (mine.storage, mine.behind) == (None, {})
+        assert mine.own is not None
+        assert mine.own.texts == len("onetwo")
+        assert mine.own.index > 0
+        assert everything.own is None
         assert sum(cell.count for cell in everything.cells) == 3
         assert (everything.partitions, everything.behind) == (2, {"bus": 1})
         assert everything.storage is not None
