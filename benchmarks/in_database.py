@@ -5,12 +5,11 @@
 One person has that many memories in a PostgreSQL ledger on this machine, started for this with its
 usual settings. The index is asked as recall asks it, by meaning, words and context at once.
 `recall_at_10` counts how many of the ten nearest memories are found; `same_of_10` and `same_of_3`
-how many of the best by all signals together are also the local index's. Vectors are sentences' in kind:
-directions of 24 dimensions, spread over 384, with noise. Texts have twelve words of 30,000, as
-often as words of a language are without its fifty most usual; a question has four of one text's,
-and half of its direction. Five memories are of one thread. `resident_mb` is what this process grew
-by until then; the server's memory is its own.
-"""
+how many of the best by all signals together are also the local index's. Vectors are sentences' in
+kind: directions of 24 dimensions, spread over 384, with noise. Texts have twelve words of 30,000,
+as often as words of a language are without its fifty most usual; a question has four of one
+text's, and half of its direction. Five memories are of one thread. `resident_mb` is what this
+process grew by until then; the server's memory is its own."""
 
 import argparse
 import asyncio
