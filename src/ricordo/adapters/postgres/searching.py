@@ -32,7 +32,7 @@ EFFORT = 2
 BEFORE, AFTER = 2, 1
 """Neighbours whose meaning and words speak for a row."""
 
-FIRST, SITTING = 24, 8
+FIRST, SITTING = 16, 8
 """Of so many of the best by each signal also those said so many turns before and after are read:
 what was said in the same sitting as one of them may be among the best for that."""
 
