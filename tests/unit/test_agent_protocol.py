@@ -37,7 +37,9 @@ BAD = (
 )
 """What is no token."""
 
-letters = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=".*>/\ufffd")
+letters = st.characters(
+    codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=".*>/\ufffd"
+)
 tokens = st.text(letters, min_size=1, max_size=40).filter(_is_token)
 subjects = st.builds(Subject, sort=st.sampled_from(Sort), **dict.fromkeys(FIELDS, tokens))
 
