@@ -203,9 +203,10 @@ async def test_a_server_that_was_killed_is_served_again(tmp_path: Path) -> None:
         async with Platform(mine.url) as platform, serving(tmp_path, platform) as served:
             await platform.store("before", run="run-1")
             await served.turns(1)
+            await platform.client.close()
             mine.kill()
             mine.start()
-            await _until(lambda: platform.client.is_connected)
+            await platform.connect()
             await platform.store("after", run="run-2")
             found = await served.turns(2)
             answer = await platform.recall("Falcon", run="run-3", user=person())

@@ -194,12 +194,10 @@ class Platform:
         found = [await self.js.get_msg(f"{prefix}_dead", seq=n + 1) for n in range(state.messages)]
         return [json.loads(each.data or b"") for each in found]
 
-    async def __aenter__(self) -> "Platform":
-        self.client = await nats.connect(
-            self.url, max_reconnect_attempts=-1, reconnect_time_wait=0.1
-        )
+    async def connect(self) -> None:
+        """Hear all that is published; call it again when the server was away."""
+        self.client = await nats.connect(self.url, max_reconnect_attempts=5)
         self.js = self.client.jetstream(timeout=30)
-        await self.js.add_stream(name=self.stream, subjects=[f"agent.{self.agent_class}.>"])
 
         async def hear(received: Any) -> None:
             parts = received.subject.split(".")
@@ -209,6 +207,10 @@ class Platform:
 
         self.listening = await self.client.subscribe(f"agent.{self.agent_class}.>", cb=hear)
         await self.client.flush()
+
+    async def __aenter__(self) -> "Platform":
+        await self.connect()
+        await self.js.add_stream(name=self.stream, subjects=[f"agent.{self.agent_class}.>"])
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -33,11 +33,13 @@ def _is_token(text: str) -> bool:
 BAD = (
     *("", ".", "*", ">", "a.b", "a b", "a*", ">a", " a", "x" * 257),
     *("\t", "\n", "\r\n", "\x00", "\x7f", "a\u00a0b", "a\u2028b", "a\u200bb"),
-    *("e\u0301", "\ud800"),
+    *("e\u0301", "\ud800", "a\ufffdb"),
 )
 """What is no token."""
 
-letters = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=".*>/")
+letters = st.characters(
+    codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=".*>/\ufffd"
+)
 tokens = st.text(letters, min_size=1, max_size=40).filter(_is_token)
 subjects = st.builds(Subject, sort=st.sampled_from(Sort), **dict.fromkeys(FIELDS, tokens))
 

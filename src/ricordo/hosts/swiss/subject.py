@@ -14,7 +14,9 @@ from ricordo.model import check_id
 
 PREFIX = "agent"
 
-_FORBIDDEN = re.compile(r"[.*>\s]")
+_FORBIDDEN = re.compile(r"[.*>\s\ufffd]")
+"""The last of them stands where a subject held bytes that are no text."""
+
 _IDS = ("agent_class", "agent_id", "thread_id", "display_id", "run_id", "event_name", "event_id")
 
 
@@ -107,7 +109,7 @@ def token(value: object, *, what: str) -> str:
     """`value` where it is one token of a subject. Raises `Unreadable`."""
     found = _checked(value, what=what)
     if _FORBIDDEN.search(found):
-        raise Unreadable(f"{what} holds a dot, an asterisk, a > or white space")
+        raise Unreadable(f"{what} holds a dot, an asterisk, a >, white space or no text")
     return found
 
 
