@@ -223,11 +223,12 @@ def many_users(found: Figures) -> Any:
     if not kinds:
         return None
     metrics = (
+        ("cpu_ms_per_turn", "our processor time\nper turn, ms", "{:,.0f}"),
         ("turns_per_second", "turns per second", "{:,.0f}"),
-        ("recall_p95_ms", "recall, p95, ms (log)", "{:,.0f}"),
-        ("observe_p95_ms", "observe, p95, ms (log)", "{:,.0f}"),
+        ("recall_p95_ms", "recall,\np95, ms (log)", "{:,.0f}"),
+        ("observe_p95_ms", "observe,\np95, ms (log)", "{:,.0f}"),
     )
-    figure, axes = panels(len(metrics), height=3.4, width=10.0)
+    figure, axes = panels(len(metrics), height=3.6, width=12.0)
     for axis, (metric, title, form) in zip(axes, metrics, strict=True):
         rows = {
             name: [found[f"ricordo {name}: {kind}"][metric] for kind in kinds]
@@ -236,7 +237,8 @@ def many_users(found: Figures) -> Any:
         bars(axis, rows, [kind.replace(" ", "\n", 1) for kind in kinds], form=form)
         axis.set_title(title, fontsize=10)
         if metric.endswith("_ms"):
-            axis.set_yscale("log")
+            axis.set_yscale("log" if "p95" in metric else "linear")
+            axis.set_ylim(top=axis.get_ylim()[1] * 1.3)
     return legend(figure, axes)
 
 
