@@ -1,6 +1,7 @@
-"""What Ricordo costs before it does anything: install weight and import time.
+"""What Ricordo costs before it does anything: install weight, import time, resident memory.
 
-Prints a table and, with --json FILE, writes it. Import time is the median over fresh processes.
+Prints a table and, with --json FILE, writes it. Import time is the median over fresh processes;
+resident memory is what one fresh process holds at its most, up to that point.
 """
 
 import argparse
@@ -19,6 +20,28 @@ IMPORTS = {
     "ricordo.hosts.maf": "import ricordo.hosts.maf",
     "agent_framework": "import agent_framework",
 }
+
+_OPEN = """
+import asyncio, sys, tempfile
+from ricordo import Principal, open_memory
+async def main():
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_memory(f"{folder}/memory.db") as memory:
+            mine = memory.user(Principal(tenant="acme", user="alice"))
+            if sys.argv[1:]:
+                await mine.remember("Works on Project Falcon")
+                await mine.recall("What is my project?", deadline=30)
+            REPORT
+asyncio.run(main())
+"""
+_REPORT = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+RESIDENT = {
+    "an interpreter": (_REPORT, False),
+    "import ricordo.hosts.maf": (f"import ricordo.hosts.maf\n{_REPORT}", False),
+    "an opened memory": (_OPEN.replace("REPORT", _REPORT), False),
+    "after remember and recall": (_OPEN.replace("REPORT", _REPORT), True),
+}
+"""What is run in a fresh process, and whether it also remembers and recalls."""
 
 
 def installed_bytes(name: str) -> int:
@@ -60,6 +83,14 @@ def import_seconds(statement: str) -> float:
     return time.perf_counter() - started
 
 
+def resident_mb(program: str, works: bool) -> float:
+    """The most that a fresh process had resident when the program said so."""
+    command = [sys.executable, "-c", program, *(["works"] if works else [])]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True)
+    unit = 1 if sys.platform == "darwin" else 1_024
+    return int(ended.stdout) * unit / 1e6
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", metavar="FILE", help="write the results there as JSON")
@@ -78,6 +109,8 @@ def main() -> None:
     for name, statement in IMPORTS.items():
         taken = statistics.median(import_seconds(statement) for _ in range(runs))
         report.add(name, "import_ms", (taken - empty) * 1_000, "ms", n=runs)
+    for name, (program, works) in RESIDENT.items():
+        report.add(name, "resident_mb", resident_mb(program, works), "MB", n=1)
     report.finish(arguments.json)
 
 

@@ -195,6 +195,17 @@ def test_the_readme_s_agent_runs_with_an_endpoint(tmp_path: Path) -> None:
         assert "I like short examples" in model.requests[0].last_user_text
 
 
+def test_the_readme_s_commands_find_what_its_program_stored(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(blocks(ROOT / "README.md", "python")[0], encoding="utf-8")
+    _run(sys.executable, "program.py", folder=tmp_path)
+    [shell] = [b for b in blocks(ROOT / "README.md", "sh") if "ricordo recall" in b]
+    told, *lines = shell.splitlines()
+    settings = dict(each.split("=") for each in told.removeprefix("export ").split())
+    [recall] = [shlex.split(line) for line in lines if line.startswith("ricordo recall")]
+    found = _run(sys.executable, "-m", *recall, folder=tmp_path, **settings)
+    assert "Prefers concise examples" in found
+
+
 @pytest.mark.parametrize("block", SNIPPETS)
 def test_a_piece_of_a_program_uses_what_there_is(block: str) -> None:
     """It compiles, its imports exist, its names are known, and calls name real parameters."""

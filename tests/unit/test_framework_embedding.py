@@ -283,3 +283,13 @@ async def test_a_cancelled_call_is_cancelled(client, endpoint: Endpoint):
 def test_a_batch_below_one_is_a_value_error():
     with pytest.raises(ValueError, match="batch"):
         FrameworkEmbedder(object(), batch=0)
+
+
+async def test_one_turn_of_an_agent_asks_an_endpoint_once(client, endpoint: Endpoint):
+    """User and organization memory side by side ask the same question within a moment."""
+    embedder = FrameworkEmbedder(client)
+    first = await embedder.question("What is my project built with?")
+    assert await embedder.question("What is my project built with?") == first
+    assert len(endpoint.inputs) == 1
+    await embedder.question("What else?")
+    assert len(endpoint.inputs) == 2

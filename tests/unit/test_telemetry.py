@@ -60,7 +60,8 @@ async def test_every_act_is_a_span_and_parts_of_a_recall_are_its_children(tmp_pa
             await org.forget(documented.memory.id)
             await alice.erase()
     names = {span.name for span in seen.spans}
-    assert names == {f"ricordo {act.value}" for act in Act if act is not Act.CONSOLIDATE}
+    elsewhere = {Act.CONSOLIDATE, Act.ANSWER}
+    assert names == {f"ricordo {act.value}" for act in Act if act not in elsewhere}
     [recall] = seen.named("ricordo recall")
     assert seen.parent_of(recall) is None
     for part in ("embed", "search", "walk"):
@@ -339,6 +340,16 @@ class Hostile:
 
     def set(self, level: Level, value: float, *, by: str) -> None:
         raise OSError(by)
+
+
+async def test_a_pass_of_consolidation_is_an_act(tmp_path: Path) -> None:
+    seen = watched()
+    async with opened(tmp_path, telemetry=seen.telemetry) as memory:
+        alice = memory.user(person())
+        await alice.remember("Likes tea")
+        await alice.consolidate()
+        assert memory.services.measures.latencies()["consolidate"].count == 1
+    assert len(seen.named("ricordo consolidate")) == 1
 
 
 @pytest.mark.parametrize("begins", [True, False])

@@ -22,7 +22,9 @@ from ricordo.ports import EventBus, Extractor, Ledger, Signs
 class Ricordo:
     """One opened memory. Whoever opened it closes it, and starts its worker if there is to be one.
 
-    Everything hangs from a `Principal`: there is no way to read, write or delete without one.
+    What is for people and agents hangs from a `Principal`: through `user` and `organization` nobody
+    reads, writes or deletes without one. `ledger`, `services` and `events` are for whoever operates
+    the memory as a whole: they see every tenant, and no host hands them on.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """The end of a session: its turns become memory first, its history is put away then."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from agent_framework import AgentSession, FileHistoryProvider
 from agent_framework.openai import OpenAIChatCompletionClient
 
-from ricordo import Ricordo, Settings
+from ricordo import Ricordo, Said, Settings, Speaker, Turn
 from ricordo.adapters.framework.extractor import FrameworkExtractor
 from ricordo.adapters.local import LocalHistoryCache
 from ricordo.errors import Denied, Unavailable
@@ -16,8 +17,10 @@ from ricordo.hosts.maf import (
     SessionWatch,
     ShapedHistory,
     end_session,
+    ending,
     make_history_provider,
 )
+from ricordo.memory.promotion import promote
 from tests.hosts.maf.conftest import CALM, Mind, agent_of, extractions
 from tests.support.conversing import Counting, keep, read, session_of
 from tests.support.fake_model import FakeModel, Reply
@@ -26,6 +29,7 @@ from tests.support.talking import extractor
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is experimental")
 
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAID = "I work on Project Falcon"
 TALK = [SAID, "Fine."]
 
@@ -211,6 +215,44 @@ async def test_sessions_end_by_inactivity_and_not_before(
     assert await watch.end_idle(history=world.history) == []
     assert await read(world.history, busy) == [*TALK, "Still here", "Fine."]
     assert await read(world.history, idle) == []
+
+
+async def test_sessions_that_cannot_end_share_the_time_that_there_is(
+    client: OpenAIChatCompletionClient,
+    model: FakeModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While a model fails, a thousand sessions must not wait one after the other."""
+    now, given = [0.0], []
+    model.answer = lambda _: Reply(status=500)
+    settings = Settings(worker=False, retry_seconds=3_600)
+
+    async def promoting(*parts: Any, patience: float, **more: Any) -> Any:
+        given.append((more["thread_id"], patience))
+        return await promote(*parts, patience=patience, **more)
+
+    monkeypatch.setattr(ending, "promote", promoting)
+    async with opened(tmp_path, settings=settings, extractor=FrameworkExtractor(client)) as memory:
+        watch = SessionWatch(memory, idle=60, patience=0.2, clock=lambda: now[0], most=3)
+        world = World(memory, client, tmp_path, on_turn=watch.heard)
+        for thread in ("forgotten", "one", "two", "three"):
+            said = Turn(
+                thread_id=thread,
+                run_id=thread,
+                agent="coder",
+                at=AT,
+                said=(Said(speaker=Speaker.USER, text=SAID),),
+            )
+            await memory.user(person(), agent="coder").observe(said)
+            [room] = world.history.conversations(session_of(thread), agents=["coder"])
+            watch.heard(room)
+        now[0] = 61
+        assert len(await watch.end_idle(history=world.history)) == 3
+        assert [thread for thread, _ in given] == ["one", "two", "three"]
+        shares = [patience for _, patience in given]
+        assert shares[0] > shares[1] >= shares[2]
+        assert len(await watch.end_idle(history=world.history)) == 3
 
 
 async def test_all_rooms_of_a_session_are_idle_together(

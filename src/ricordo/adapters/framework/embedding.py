@@ -9,15 +9,14 @@ import numpy as np
 from agent_framework import SupportsGetEmbeddings
 from numpy.typing import NDArray
 
+from ricordo.adapters.framework.silence import MENDING, status_of
 from ricordo.errors import DeadlineExceeded, SpaceMismatch, Unavailable
+from ricordo.ports.recent import Recent
 
 _FLOAT = 4
 
-_MENDING = {
+_MENDING = MENDING | {
     400: "it does not accept the request: check the model's name and its longest input",
-    401: "it refused the credentials: check the API key",
-    403: "it refused the credentials: check the API key",
-    404: "it knows no such model or path: check the base URL and the model's name",
     413: "the request was too large for it: lower `batch`",
     422: "it does not accept the request: check the model's name and its longest input",
 }
@@ -26,8 +25,9 @@ _MENDING = {
 class FrameworkEmbedder:
     """Embeds with a client that satisfies the framework's `SupportsGetEmbeddings`.
 
-    Whatever the client answers is checked and brought to length 1. The client is not closed:
-    whoever opened it does.
+    Whatever the client answers is checked and brought to length 1. A question that was asked a
+    moment ago is not asked again: one turn of an agent asks several memories the same. The client
+    is not closed: whoever opened it does.
 
     Args:
         client: any embedding client of the framework.
@@ -58,6 +58,7 @@ class FrameworkEmbedder:
         self._question_prefix = question_prefix
         self._document_prefix = document_prefix
         self._deadline = deadline
+        self._recent = Recent(entries=64, seconds=10.0)
         self._dimension: int | None = None
 
     async def dimension(self) -> int:
@@ -81,7 +82,11 @@ class FrameworkEmbedder:
 
     async def question(self, text: str) -> bytes:
         """Vector of a question. Raises as `documents` does."""
-        return (await self._embed([self._question_prefix + _sendable(text)]))[0]
+        known = self._recent.get(text)
+        if known is None:
+            [known] = await self._embed([self._question_prefix + _sendable(text)])
+            self._recent.put(text, vector=known)
+        return known
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
         matrix = _matrix(await self._ask(texts), count=len(texts))
@@ -148,7 +153,7 @@ def _matrix(vectors: Sequence[Any], *, count: int) -> NDArray[np.float32]:
 
 def _translate(exc: Exception) -> NoReturn:
     """Raise our error for a client's. Its message is left out: it may quote the texts."""
-    status = _status(exc)
+    status = status_of(exc)
     if status in _MENDING:
         raise Unavailable(
             f"the embedding endpoint answered HTTP {status}; trying again is no use: "
@@ -157,15 +162,3 @@ def _translate(exc: Exception) -> NoReturn:
     if status is not None:
         raise Unavailable(f"the embedding endpoint answered HTTP {status}; try again") from exc
     raise Unavailable(f"the embedding client failed with {type(exc).__name__}") from exc
-
-
-def _status(exc: BaseException | None) -> int | None:
-    """The HTTP status behind an error, wherever in its chain the vendor put it."""
-    seen: list[BaseException] = []
-    while exc is not None and exc not in seen:
-        seen.append(exc)
-        status = getattr(exc, "status_code", None)
-        if isinstance(status, int):
-            return status
-        exc = exc.__cause__ or exc.__context__
-    return None

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from agent_framework import ChatResponse, Message, SupportsChatGetResponse
 
 from ricordo.adapters.framework.answer import candidates, read, schema
+from ricordo.adapters.framework.silence import MENDING, status_of
 from ricordo.errors import DeadlineExceeded, Malformed, Unavailable
 from ricordo.ports import Extraction, Instructions
 
@@ -21,12 +22,7 @@ _PLAIN = (
     '"confidence": "high" | "medium" | "low", "replaces": [number]}]}'
 )
 _SHOWN = 4_000
-_MENDING = {
-    401: "it refused the credentials: check the API key",
-    403: "it refused the credentials: check the API key",
-    404: "it knows no such model or path: check the base URL and the model's name",
-    413: "the request was too large for it: lower the token budget of a batch",
-}
+_MENDING = MENDING | {413: "the request was too large for it: lower the token budget of a batch"}
 
 
 @dataclass(slots=True)
@@ -226,7 +222,7 @@ def _fault(exc: Malformed, *, response: ChatResponse[Any]) -> str:
 
 def _translate(exc: Exception) -> NoReturn:
     """Raise our error for a client's. Its message is left out: it may quote the request."""
-    status = _status(exc)
+    status = status_of(exc)
     if status in (400, 422):
         raise _NotUnderstood(status) from exc
     if status in _MENDING:
@@ -236,17 +232,3 @@ def _translate(exc: Exception) -> NoReturn:
     if status is not None:
         raise Unavailable(f"the model endpoint answered HTTP {status}; try again later") from exc
     raise Unavailable(f"the model's client failed with {type(exc).__name__}") from exc
-
-
-def _status(exc: BaseException | None) -> int | None:
-    """The HTTP status behind an error, wherever in its chain the vendor put it."""
-    for _ in range(8):
-        if exc is None:
-            return None
-        status = getattr(exc, "status_code", None)
-        if status is None:
-            status = getattr(getattr(exc, "response", None), "status_code", None)
-        if isinstance(status, int):
-            return status
-        exc = exc.__cause__ or exc.__context__
-    return None

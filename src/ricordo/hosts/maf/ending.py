@@ -78,8 +78,9 @@ class SessionWatch:
 
     Args:
         idle: seconds without a turn after which a session has ended.
-        patience: seconds that extraction may take.
+        patience: seconds that extraction may take, of all sessions that are looked at together.
         clock: seconds that only grow.
+        most: conversations that are known at once; the one that was silent longest goes first.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class SessionWatch:
         idle: float,
         patience: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
+        most: int = 100_000,
     ) -> None:
         if idle <= 0:
             raise ValueError("idle must be more than 0 seconds")
@@ -96,15 +98,21 @@ class SessionWatch:
         self._idle = idle
         self._patience = patience
         self._clock = clock
+        self._most = most
         self._seen: dict[Conversation, float] = {}
 
     def heard(self, conversation: Conversation) -> None:
         """A turn was said; give this to a history as `on_turn`."""
+        self._seen.pop(conversation, None)
         self._seen[conversation] = self._clock()
+        if len(self._seen) > self._most:
+            self._seen.pop(next(iter(self._seen)))
 
     async def end_idle(self, *, history: ShapedHistory | None = None) -> list[Ended]:
         """End every session that is idle now; one that could not be ended is tried next time."""
         ended: list[Ended] = []
+        # While a model fails, each would take all the time there is: they share it.
+        last = asyncio.get_running_loop().time() + self._patience
         for (scope, thread), rooms in self._idle_ones().items():
             since = {room: self._seen[room] for room in rooms}
             done = await _end(
@@ -113,12 +121,15 @@ class SessionWatch:
                 memory=self._memory,
                 history=history,
                 rooms=rooms,
-                patience=self._patience,
+                patience=max(last - asyncio.get_running_loop().time(), 0.0),
             )
             ended.append(done)
             for room in rooms:
-                if not done.waiting and self._seen.get(room) == since[room]:
-                    del self._seen[room]
+                if self._seen.get(room) != since[room]:
+                    continue
+                del self._seen[room]
+                if done.waiting:
+                    self._seen[room] = since[room]  # after those that had less of the time
         return ended
 
     async def run(self, *, history: ShapedHistory | None = None) -> None:

@@ -14,7 +14,7 @@ from ricordo.memory.consolidation.report import ConsolidationReport, Undone, cha
 from ricordo.memory.consolidation.rewording import Reworder
 from ricordo.memory.services import Services
 from ricordo.model import Lease, Pass, PassStep, UserScope, check_limit
-from ricordo.ports import Extractor, Reading, Writing
+from ricordo.ports import Act, Extractor, Reading, Writing
 
 _log = logging.getLogger(__name__)
 
@@ -137,6 +137,12 @@ class Keeper:
 
     async def _pass(
         self, lease: Lease, *, by: str, recent: float | None, advance: Advance | None = None
+    ) -> ConsolidationReport:
+        with self._services.measures.act(Act.CONSOLIDATE):
+            return await self._passed(lease, by=by, recent=recent, advance=advance)
+
+    async def _passed(
+        self, lease: Lease, *, by: str, recent: float | None, advance: Advance | None
     ) -> ConsolidationReport:
         doing = self._doing(lease.scope, by=by)
         planned = await plan(
