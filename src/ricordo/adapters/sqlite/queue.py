@@ -27,14 +27,40 @@ from ricordo.model import (
 
 _OPEN = "state in ('waiting', 'leased')"
 
-_NEXT = (
-    # The case lets an idle worker's look end before it counts the tenants' turns.
-    "case when exists (select 1 from ready) then (select scope_id from ready where tenant = ("
-    "select d.tenant from (select tenant, min(head) as head from ready group by tenant) d "
-    "join (select tenant, max(served) as served from scopes group by tenant) t "
-    "on t.tenant = d.tenant order by t.served, d.head limit 1) order by served, head limit 1) end"
+_BUSY = (
+    f"select min(scope_id) from queue indexed by queue_open where {_OPEN} "
+    "union all select (select min(q.scope_id) from queue q indexed by queue_open "
+    f"where q.{_OPEN} and q.scope_id > busy.scope_id) from busy where busy.scope_id is not null"
+)
+"""From one scope with something in the queue to the next."""
+
+_ONE = "select :number"
+
+# Of each scope only its head and as many as make a batch are looked at: however much waits, it
+# costs the same. A head is the oldest, for jobs keep their numbers.
+_READY = (
+    "with recursive busy (scope_id) as ({busy}), heads as materialized (select scope_id, (select "
+    f"min(q.id) from queue q indexed by queue_open where q.scope_id = busy.scope_id and q.{_OPEN}) "
+    "as head from busy where scope_id is not null), ready as materialized ("
+    "select h.scope_id, h.head, s.tenant, s.served from heads h "
+    "cross join queue q on q.id = h.head cross join scopes s on s.id = h.scope_id "
+    "where (q.not_before is null or q.not_before <= :at) and not exists (select 1 from queue l "
+    "where l.scope_id = h.scope_id and l.state = 'leased' and l.lease_until > :at) "
+    "and (q.queued_at <= :patient or :size <= (select count(*) from (select 1 from queue w "
+    f"indexed by queue_open where w.scope_id = h.scope_id and w.{_OPEN} limit :size)))) "
+)
+
+_NEXT = _READY.format(busy=_BUSY) + (
+    # The case lets an idle worker's look end before it asks for the tenants' turns.
+    "select case when exists (select 1 from ready) then (select scope_id from ready where tenant = "
+    "(select d.tenant from (select tenant, min(head) as head from ready group by tenant) d "
+    "order by (select max(t.served) from scopes t where t.tenant = d.tenant), d.head limit 1) "
+    "order by served, head limit 1) end"
 )
 """Of the scopes that are ready, the one whose turn it is."""
+
+_WHETHER = _READY.format(busy=_ONE) + "select (select scope_id from ready)"
+"""The scope itself, if it is ready."""
 
 
 def accept(
@@ -88,19 +114,10 @@ def next_scope(
     Args:
         number: look at this scope only.
     """
-    only = "" if number is None else "and scope_id = :number"
     (found,) = connection.execute(
-        "with ready as materialized (select h.scope_id, h.head, s.tenant, s.served "
-        f"from (select scope_id, min(id) as head, count(*) as jobs, "
-        f"min(queued_at) as oldest, max(coalesce(lease_until, :first)) as held "
-        f"from queue where {_OPEN} {only} group by scope_id) h "
-        "join queue q on q.id = h.head join scopes s on s.id = h.scope_id "
-        "where h.held <= :at and (q.not_before is null or q.not_before <= :at) "
-        "and (h.jobs >= :size or h.oldest <= :patient)) "
-        f"select {_NEXT if number is None else '(select scope_id from ready)'}",
+        _NEXT if number is None else _WHETHER,
         {
             "number": number,
-            "first": -(2**63),
             "at": micros(at),
             "size": size,
             "patient": micros(at - timedelta(seconds=patience)),
