@@ -159,6 +159,17 @@ class NatsConnection:
         _log.debug("NATS: %s", type(error).__name__)
 
 
+def heed_cancelling() -> None:
+    """Raise `CancelledError` where this task was cancelled and goes on nevertheless.
+
+    The client waits with `asyncio.wait_for`, which before Python 3.12 forgets that it was cancelled
+    where what it waited for came at the same moment. A loop around it would then never end.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 def _readable(path: Path) -> str:
     if importlib.util.find_spec("nkeys") is None:
         raise ImportError("credentials need nkeys: pip install 'nats-py[nkeys]'")
