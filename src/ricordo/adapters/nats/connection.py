@@ -160,6 +160,17 @@ class NatsConnection:
         _log.debug("NATS: %s", type(error).__name__)
 
 
+def heed_cancelling() -> None:
+    """Raise `CancelledError` where this task was cancelled and goes on nevertheless.
+
+    The client waits with `asyncio.wait_for`, which before Python 3.12 forgets that it was cancelled
+    where what it waited for came at the same moment. A loop around it would then never end.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class _Tolerant(Client):
     """Survives what others publish: subjects and headers that are no text would end its reading,
     and nobody would be told."""

@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
-from ricordo.adapters.nats.connection import NatsConnection
+from ricordo.adapters.nats.connection import NatsConnection, heed_cancelling
 from ricordo.adapters.nats.dead import DeadLetters
 from ricordo.adapters.nats.plan import check_owner
 from ricordo.errors import Denied, RicordoError, Unreadable
@@ -111,9 +111,13 @@ class NatsSigns:
             except RicordoError:
                 self._pulling = None
                 raise
-            if message is None:
-                continue
-            sign = await self._sound(message)
+            sign = None if message is None else await self._sound(message)
+            try:
+                heed_cancelling()
+            except asyncio.CancelledError:
+                if sign is not None:
+                    await sign.later(seconds=0.0)
+                raise
             if sign is not None:
                 return sign
 
