@@ -284,7 +284,7 @@ def test_stats_count_one_scope_or_the_file(story: Cli) -> None:
         {"of": "user", "kind": "fact", "status": "active", "count": 1},
     ]
     assert mine["partitions"] == {"count": 2, "largest": 1}
-    assert "bytes" not in mine, "the file's size tells of others"
+    assert mine["bytes"].keys() == {"texts", "index"}, "the file's size tells of others"
     platform = story("stats", "--namespace", "platform", "--json").json
     assert platform["counts"]["memories"] == 2
     whole = story("stats", "--everything", "--json").json

@@ -168,7 +168,7 @@ def test_doctor_tells_what_is_wrong(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     assert report.code == 1
     problems = " ".join(c["problem"] for c in report.json["checks"] if c["problem"])
     assert "http://127.0.0.1:9/v1/models does not answer" in problems
-    assert "did you mean 'recall_limit'?" in problems
+    assert "did you mean RICORDO_RECALL_LIMIT?" in problems
     assert "Something is wrong" in cli("doctor").out
 
 
