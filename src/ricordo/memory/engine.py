@@ -7,7 +7,7 @@ from ricordo.memory.abreast import Begin, abreast
 from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
-from ricordo.memory.pruning import prune
+from ricordo.memory.pruning import Retention, prune
 from ricordo.memory.recall import Recaller
 from ricordo.memory.relaying import Relay
 from ricordo.memory.run import Ask
@@ -38,11 +38,11 @@ class Ricordo:
         habit: Habit | None = None,
         reworder: Extractor | None = None,
         relay: Relay | None = None,
-        keep_events: float = 2_592_000.0,
+        keep: Retention | None = None,
         signs: Signs | None = None,
     ) -> None:
         self._services = services
-        self._keep_events = keep_events
+        self._keep = keep or Retention()
         self.relay = relay
         self._recaller = Recaller(services)
         self.intake = Intake(services, pace=pace, extractor=extractor, signs=signs)
@@ -138,7 +138,7 @@ class Ricordo:
             "ricordo-journal": self._services.journal.run,
             "ricordo-keeper": self.keeper.run,
             "ricordo-views": self._services.views.run,
-            "ricordo-prune": lambda: prune(self._services, keep=self._keep_events),
+            "ricordo-prune": lambda: prune(self._services, keep=self._keep),
         }
         if self._services.measures.telemetry is not None:
             works["ricordo-watch"] = lambda: watch(self._services, self.relay)

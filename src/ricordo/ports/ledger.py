@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from ricordo.model import (
@@ -67,6 +68,12 @@ class Upkeep(Protocol):
 
     async def spaces(self) -> list[Space]:
         """Every space that something was ever indexed in, oldest first."""
+        ...
+
+    async def expire(self, *, turns_before: datetime, audit_before: datetime, limit: int) -> int:
+        """Of the `limit` oldest turns that were read, and as many notes of the audit, remove those
+        taken in, or noted, before these instants; how many those were. The same turn delivered once
+        more is then a new one."""
         ...
 
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:

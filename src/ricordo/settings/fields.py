@@ -453,6 +453,19 @@ class Settings(BaseSettings):
         le=86_400,
         description="Seconds for which a stream knows an event that is published again.",
     )
+    turns_keep_days: float = Field(
+        default=90.0,
+        gt=0,
+        le=36_500,
+        description="Days after which the ids of a turn that was read leave the queue; until then "
+        "the same turn, delivered again, changes nothing.",
+    )
+    audit_keep_days: float = Field(
+        default=730.0,
+        gt=0,
+        le=36_500,
+        description="Days after which a note of who did what leaves the audit.",
+    )
     events_keep_days: float = Field(
         default=30.0,
         gt=0,

@@ -15,6 +15,7 @@ from ricordo.memory.engine import Ricordo
 from ricordo.memory.intake import Pace
 from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
+from ricordo.memory.pruning import Retention
 from ricordo.memory.screening import review_reasons
 from ricordo.memory.services import Bounds, Policy, Services
 from ricordo.memory.spacing import Spacing
@@ -107,7 +108,11 @@ async def open_memory(
             events=events,
             relay=relay,
             signs=signs,
-            keep_events=settings.events_keep_days * 86_400,
+            keep=Retention(
+                events=settings.events_keep_days * 86_400,
+                turns=settings.turns_keep_days * 86_400,
+                audit=settings.audit_keep_days * 86_400,
+            ),
             pace=_pace(settings),
             # Without its rules nothing can be learned: what is said waits until they are back.
             extractor=extractor if learns else None,

@@ -384,6 +384,14 @@ class PostgresLedger:
         """See `ricordo.ports.Upkeep`."""
         return await self._alone(upkeep.spaces)
 
+    async def expire(self, *, turns_before: datetime, audit_before: datetime, limit: int) -> int:
+        """See `ricordo.ports.Upkeep`."""
+        return await self._alone(
+            lambda on: upkeep.expire(
+                on, turns_before=turns_before, audit_before=audit_before, limit=limit
+            )
+        )
+
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:
         """See `ricordo.ports.Upkeep`."""
         return await self._over_all(

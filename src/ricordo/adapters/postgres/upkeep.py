@@ -5,6 +5,7 @@ enters those scopes, and is guarded like everybody else.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from ricordo.adapters.postgres.driving import Connection, perform
 from ricordo.adapters.postgres.index_writing import IndexWriting
@@ -14,6 +15,7 @@ from ricordo.adapters.postgres.session import Ask
 from ricordo.columns.indexing import check_row, space_from, space_values
 from ricordo.columns.jobs import JOB
 from ricordo.columns.scopes import scope_from
+from ricordo.columns.times import micros
 from ricordo.model import DeadLetter, Indexed, Memory, Scope, Space
 from ricordo.ports import Unindexed
 
@@ -53,6 +55,15 @@ async def stale(on: Connection, /, *, space: Space, after: str, limit: int) -> l
         Unindexed(memory_id=id_, scope=scope_from(*scope), text=text, version=version)
         for id_, text, version, *scope in rows.rows
     ]
+
+
+async def expire(
+    on: Connection, /, *, turns_before: datetime, audit_before: datetime, limit: int
+) -> int:
+    """Remove old traces of what is over."""
+    asked = (micros(turns_before), micros(audit_before), limit)
+    found = await perform(Ask("select expire_traces(%s, %s, %s)", asked), on=on)
+    return found.rows[0][0]
 
 
 async def dead_letters(on: Connection, /, *, limit: int) -> list[DeadLetter]:

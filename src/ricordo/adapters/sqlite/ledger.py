@@ -351,6 +351,14 @@ class SqliteLedger:
         """See `ricordo.ports.Upkeep`."""
         return await self._readers.submit(upkeep.spaces)
 
+    async def expire(self, *, turns_before: datetime, audit_before: datetime, limit: int) -> int:
+        """See `ricordo.ports.Upkeep`."""
+        return await self._writer.submit(
+            lambda connection: upkeep.expire(
+                connection, turns_before=turns_before, audit_before=audit_before, limit=limit
+            )
+        )
+
     async def stale(self, *, space: Space, after: str, limit: int) -> list[Unindexed]:
         """See `ricordo.ports.Upkeep`."""
         return await self._readers.submit(

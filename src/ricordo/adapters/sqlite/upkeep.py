@@ -2,11 +2,13 @@
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 
 from ricordo.adapters.sqlite.index_writing import IndexWriting
 from ricordo.adapters.sqlite.memory_reading import MemoryReading
 from ricordo.columns.indexing import check_row, space_from, space_values
 from ricordo.columns.scopes import scope_from
+from ricordo.columns.times import micros
 from ricordo.model import Indexed, Memory, Scope, Space
 from ricordo.ports import Unindexed
 
@@ -47,6 +49,23 @@ def stale(
         Unindexed(memory_id=id_, scope=scope_from(*scope), text=text, version=version)
         for id_, text, version, *scope in found
     ]
+
+
+def expire(
+    connection: sqlite3.Connection, *, turns_before: datetime, audit_before: datetime, limit: int
+) -> int:
+    """Remove old traces of what is over."""
+    turns = connection.execute(
+        "delete from queue where id in (select id from (select id, queued_at from queue "
+        "where state = 'done' order by id limit ?) where queued_at < ?)",
+        (limit, micros(turns_before)),
+    )
+    notes = connection.execute(
+        "delete from audit where row in (select row from (select row, at from audit "
+        "order by row limit ?) where at < ?)",
+        (limit, micros(audit_before)),
+    )
+    return turns.rowcount + notes.rowcount
 
 
 class Restoring(MemoryReading, IndexWriting):

@@ -346,6 +346,47 @@ class QueueTests(Sealed):
         again = await _batch(ledger, clock)
         assert [(job.id, job.attempts) for job in again.jobs] == [(job_id, 0)]
 
+    async def test_traces_of_what_is_over_leave_after_a_while(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        """Ids of turns that were read, and the audit; nothing that waits or is parked."""
+        await _accept(ledger, 1, 2, 3)
+        await ledger.park(await _batch(ledger, clock, size=1), reason="no", at=clock.now)
+        await _finish(ledger, await _batch(ledger, clock, size=1))
+        await _accept(ledger, 4, scope=BOB)
+        clock.forward(10)
+        await _accept(ledger, 5, scope=BOB)
+        while (batch := await _claim(ledger, clock, scope=BOB)) is not None:
+            await _finish(ledger, batch)
+
+        async def note(scope: Scope) -> None:
+            await ledger.write(
+                lambda tx: tx.audit("look", by="x", scope=scope, subjects=[]), scope=scope
+            )
+
+        await note(ALICE)
+        clock.forward(10)
+        await note(PLATFORM)
+        before = await ledger.counts()
+
+        async def expire(seconds: float, limit: int = 99) -> int:
+            at = START + timedelta(seconds=seconds)
+            return await ledger.expire(turns_before=at, audit_before=at, limit=limit)
+
+        assert await expire(0) == 0
+        assert await expire(5) == 2, "one of Alice, one of Bob"
+        assert await expire(15, limit=1) == 2, "a turn of Bob, a note of Alice"
+        assert await expire(99) == 1
+        after = await ledger.counts()
+        assert {k: before[k] - after[k] for k in after if after[k] != before[k]} == {
+            "queue": 3,
+            "audit": 2,
+        }
+        backlog = await ledger.backlog()
+        assert (backlog.waiting, backlog.parked) == (1, 1)
+        assert await ledger.accept(turn(5), scope=BOB) is True, "a new one, by now"
+        await sound(ledger)
+
     async def test_the_backlog_counts(self, ledger: Ledger, clock: HandClock) -> None:
         assert (await ledger.backlog()).oldest is None
         await _accept(ledger, 1, 2, 3)
