@@ -105,6 +105,7 @@ async def answered(memory: Ricordo, settings: Settings) -> AsyncIterator[Any]:
                     assert not task.done()
                     await asyncio.sleep(0.01)
             yield service
+            await service.wind_down(within=PATIENCE)
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

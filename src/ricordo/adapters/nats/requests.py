@@ -89,6 +89,7 @@ class NatsRequests:
 
     async def close(self) -> None:
         """See `ricordo.ports.Requests`."""
+        await self.wind_down(within=0)  # so that the next request goes to another process
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
