@@ -101,6 +101,7 @@ async def held(url: str, stream: str) -> list[Seen]:
         while left:
             for message in await reader.fetch(min(left, 500), timeout=10):
                 left -= 1
+                await message.ack()  # or no more come after a thousand
                 found.append(
                     Seen(
                         message.metadata.sequence.stream,
