@@ -38,7 +38,7 @@ async def calls_per_turn(folder: Path, *, gap: int, settings: Settings) -> float
     ("gap", "most"), [(5, 0.125), (20, 0.125), (40, 0.2), (100, 0.5), (200, 1.0)]
 )
 async def test_what_a_turn_costs_by_pace(tmp_path: Path, gap: int, most: float) -> None:
-    """At most a quarter of a call for who types a turn each 40 s: the table of docs/benchmarks.md."""
+    """At most a quarter of a call for who types a turn each 40 s: docs/benchmarks.md."""
     assert await calls_per_turn(tmp_path, gap=gap, settings=Settings()) == pytest.approx(most)
 
 
