@@ -38,3 +38,8 @@ class TestPostgresLedger(LedgerSuite):
     def wipes(self) -> bool:
         """What is deleted stays in the server's files until the server gets to it."""
         return False
+
+    @pytest.fixture
+    def copies(self) -> frozenset[str]:
+        """Of partitions that are searched in the database: tests/service/test_in_database.py."""
+        return frozenset({"search_rows", "search_partitions", "search_totals"})

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nats.errors import NoRespondersError
 
 from tests.hosts.cli.conftest import Cli
 from tests.hosts.cli.test_process import prepare, started
@@ -72,8 +73,18 @@ def test_without_tokens_nothing_is_answered(cli: Cli, monkeypatch: pytest.Monkey
 
 async def observed_and_learned(url: str) -> None:
     async with asking(worker_settings(url)) as ask:
+        await until(lambda: listened_to(ask))
         assert (await ask("observe", TURN))["result"] == {"fresh": True}
         await until(lambda: knows(ask))
+
+
+async def listened_to(ask: Asker) -> bool:
+    """Whether the process has told the server which subjects it answers; at first it says hello."""
+    try:
+        await ask("recall", {"question": "Who am I?"})
+    except NoRespondersError:
+        return False
+    return True
 
 
 def said(process: subprocess.Popen[bytes], word: bytes) -> None:

@@ -50,6 +50,11 @@ class LedgerSuite(
         return True
 
     @pytest.fixture
+    def copies(self) -> frozenset[str]:
+        """Places that the engine fills with copies when it is asked to, which has its own tests."""
+        return frozenset()
+
+    @pytest.fixture
     async def ledger(self, another: OpenLedger) -> Ledger:
         """An empty ledger."""
         return await another()
