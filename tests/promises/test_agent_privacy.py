@@ -25,7 +25,7 @@ async def told(memory) -> tuple[str, str]:
 async def recalled(
     memory, agent: str | None, user: str = "alice", tenant: str = "acme"
 ) -> set[str]:
-    found = await memory.user(person(user, tenant), agent=agent).recall(QUESTION)
+    found = await memory.user(person(user, tenant), agent=agent).recall(QUESTION, deadline=60)
     return {item.memory.id for item in found.items}
 
 

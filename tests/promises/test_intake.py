@@ -382,9 +382,11 @@ async def test_what_a_person_must_see_is_proposed_and_not_recalled(
             [proposed] = (await alice.list(Listing(review=True))).memories
             assert proposed.status is Status.PROPOSED
             assert reason in proposed.reasons
-            assert not (await alice.recall(told["text"])).items
+            assert not (await alice.recall(told["text"], deadline=60)).items
             await alice.approve(proposed.id)
-            assert [i.memory.id for i in (await alice.recall(told["text"])).items] == [proposed.id]
+            assert [i.memory.id for i in (await alice.recall(told["text"], deadline=60)).items] == [
+                proposed.id
+            ]
 
 
 async def test_a_rejected_memory_is_not_proposed_again(tmp_path: Path) -> None:
@@ -421,10 +423,10 @@ async def test_the_model_sees_what_is_known_and_may_replace_it(tmp_path: Path) -
             await alice.observe(turn("I moved to Basel.", clock=clock))
             await memory.intake.drain()
             assert "Lives in Bern" in model.requests[-1].all_text
-            assert {i.memory.text for i in (await alice.recall("Lives in")).items} == {
+            assert {i.memory.text for i in (await alice.recall("Lives in", deadline=60)).items} == {
                 "Lives in Basel"
             }
-            past = await alice.recall("Lives in", as_of=before)
+            past = await alice.recall("Lives in", as_of=before, deadline=60)
             assert {i.memory.text for i in past.items} == {"Lives in Bern"}
 
 

@@ -436,8 +436,10 @@ class UserMemory:
 
     async def _check_letter(self, job_id: int) -> None:
         if self._restricted:
-            mine = await self.dead_letters(limit=exporting.ALL)
-            if all(letter.job.id != job_id for letter in mine):
+            ledger = self._services.ledger
+            letters = await ledger.dead_letters(scope=self._scope, limit=exporting.ALL)
+            mine = [letter.job.id for letter in letters if self._hears(letter.job.work)]
+            if job_id not in mine:
                 raise NotFound(f"no dead letter {job_id} here")
 
     def _sees(self, memory: Memory) -> bool:
