@@ -36,7 +36,7 @@ async def main() -> None:
             )
             print(f"monday:  {answer.text}")
 
-            await memory.intake.drain()  # learn now; otherwise within three minutes
+            await memory.intake.drain()  # learn now; otherwise within half a minute
 
             tuesday = new_session("tuesday", principal=alice)
             answer = await agent.run("Show me an example for my project", session=tuesday)

@@ -39,7 +39,7 @@ class Pace:
     """
 
     batch: int = 8
-    patience: float = 180.0
+    patience: float = 30.0
     lease: float = 180.0
     attempts: int = 5
     backoff: float = 2.0

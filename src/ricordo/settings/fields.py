@@ -212,12 +212,12 @@ class Settings(BaseSettings):
         default=8, ge=1, le=64, description="Turns that share one call of the model."
     )
     batch_wait: float = Field(
-        default=180.0,
+        default=30.0,
         ge=0,
         le=3600,
         description="Seconds that a turn waits at most for others to share the call. Less is known "
         "sooner in other sessions, and costs more calls: at a typed pace of a turn each 40 s about "
-        "0.2 a turn with 180, one a turn with 30.",
+        "one a turn with 30, 0.2 with 180.",
     )
     batch_tokens: int = Field(
         default=4_000,
