@@ -8,6 +8,7 @@ from agent_framework.openai import OpenAIChatCompletionClient
 
 from ricordo import Ricordo, Settings, Status, UserMemory
 from ricordo.access import user_scope
+from ricordo.events import UserMemoryForgotten
 from tests.support.consolidating import claim, state
 from tests.support.fake_model import FakeModel, Reply
 from tests.support.opening import Clock, opened, person
@@ -54,6 +55,9 @@ async def test_a_wording_waits_for_the_person(tmp_path: Path, model: FakeModel) 
         assert len(model.requests) == 1, "what waits is not asked about again"
         await me.undo_consolidation(str(report.pass_id))
         assert await state(memory, user_scope(person())) == before
+        told = [event for _, event in await memory.ledger.announced(after=0, limit=1_000)]
+        gone = [event for event in told if isinstance(event, UserMemoryForgotten)]
+        assert [event.memory_ids for event in gone] == [(proposed.id,)]
         report = await me.consolidate()
         await me.approve(report.changes[0].memory_id or "")
         statuses = {m.text: m.status for m in (await me.list()).memories}

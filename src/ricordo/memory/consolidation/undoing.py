@@ -184,6 +184,9 @@ class Undoing:
         if memory is None or memory.status is not Status.PROPOSED:
             return False
         await self._tx.remove([memory.id], scope=self._scope)
+        gone = announcing.forgotten([memory.id], scope=self._scope, services=self._services)
+        for event in gone:
+            await self._tx.emit(event)
         return True
 
     async def _unpropose(self, step: PassStep) -> bool:
