@@ -64,6 +64,7 @@ class Undoing:
         self._at = at
         self._memories: dict[str, Memory] = {}
         self._changed: set[str] = set()
+        self._withdrawn: set[str] = set()
         self._restored = 0
         self._kept = 0
 
@@ -183,6 +184,9 @@ class Undoing:
         memory = self._memories.get(step.memory_id or "")
         if memory is None or memory.status is not Status.PROPOSED:
             return False
+        if memory.id in self._withdrawn:
+            return True  # it stood for several, and went with the first
+        self._withdrawn.add(memory.id)
         await self._tx.remove([memory.id], scope=self._scope)
         gone = announcing.forgotten([memory.id], scope=self._scope, services=self._services)
         for event in gone:
