@@ -139,7 +139,7 @@ REFUSED_TOKENS = (
     f"Bearer {token(key=SECRET * 2, algorithm='HS512')}",
     f"Bearer {token(exp=int(time.time()) - 60)}",
     f"Bearer {token(exp=None)}",
-    f"Bearer {token(nbf=int(time.time()) + 600)}",
+    f"Bearer {token(nbf=int(time.time()) + 86_400)}",
     f"Bearer {token(aud='another')}",
     f"Bearer {token(aud=None)}",
     f"Bearer {token(iss='https://elsewhere.example.org')}",

@@ -33,7 +33,7 @@ def claims(user: str = "alice", tenant: str = "acme", **more: Any) -> dict[str, 
     said = {
         "iss": ISSUER,
         "aud": AUDIENCE,
-        "exp": int(time.time()) + 3_600,
+        "exp": int(time.time()) + 2 * 86_400,
         "sub": user,
         "tenant": tenant,
     }
