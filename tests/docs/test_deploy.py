@@ -22,7 +22,7 @@ from ricordo.hosts.cli.app import build_app
 from ricordo.settings import Settings
 from ricordo.settings.loading import CONFIG_VARIABLE, ROLE_PASSWORD_VARIABLE
 from tests.support.postgres import PASSWORD, ROLE, Server
-from tests.support.redis_server import free_port
+from tests.support.serving import free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))

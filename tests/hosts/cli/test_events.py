@@ -9,7 +9,8 @@ import pytest
 
 from ricordo.wiring.command import prepared
 from tests.hosts.cli.conftest import Cli
-from tests.support.nats_server import NatsServer, free_port
+from tests.support.nats_server import NatsServer
+from tests.support.serving import free_port
 
 _numbers = count()
 
