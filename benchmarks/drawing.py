@@ -21,15 +21,16 @@ COLOURS = {
     "framework file memory": "#6a4c93",
     "no memory": "#b8bec8",
     "floor": "#b8bec8",
+    "nats-py alone": "#b8bec8",
     "in a file": "#0b7a75",
     "on PostgreSQL": "#33658a",
 }
 SPARE = "#555555"
 
 
-def colour(system: str) -> str:
-    """Of a system; grey for one that has none."""
-    return COLOURS.get(system, SPARE)
+def colour(system: str, *, other: str = SPARE) -> str:
+    """Of a system; the other one, usually grey, for one that has none."""
+    return COLOURS.get(system, other)
 
 
 def panels(count: int, *, height: float, width: float = 0.0, share: bool = False) -> Any:
@@ -56,10 +57,13 @@ def bars(axis: Any, rows: Mapping[str, Sequence[float]], ticks: Sequence[str], f
     axis.set_xticks(range(len(ticks)), ticks)
 
 
-def lying(axis: Any, values: Mapping[str, float], labels: Mapping[str, str]) -> None:
-    """Lying bars, the first on top, each with a label."""
+def lying(
+    axis: Any, values: Mapping[str, float], labels: Mapping[str, str], *, other: str = SPARE
+) -> None:
+    """Lying bars, the first on top, each with a label; of another colour where a name has none."""
     names = list(values)[::-1]
-    drawn = axis.barh(names, [values[n] for n in names], color=[colour(n) for n in names])
+    tints = [colour(name, other=other) for name in names]
+    drawn = axis.barh(names, [values[n] for n in names], color=tints)
     axis.bar_label(drawn, [labels[n] for n in names], fontsize=8, padding=3)
     axis.grid(visible=False)
 

@@ -249,7 +249,7 @@ def events(found: Figures) -> Any:
     backlog = next((found[n] for n in found if n.startswith("ricordo: backlog of")), {})
     before = found.get("cluster: before that", {}).get("per_second")
     rates = {
-        "nats-py alone, ready made": floor,
+        "nats-py alone": floor,
         "outbox to stream": relay,
         "backlog of 100,000": backlog.get("per_second"),
         "cluster of three": before,
@@ -259,16 +259,40 @@ def events(found: Figures) -> Any:
     if not rates or not death:
         return None
     figure, axes = panels(2, height=2.8)
-    lying(axes[0], rates, {name: f"{rate:,.0f}/s" for name, rate in rates.items()})
+    ours = colour(OURS)
+    lying(axes[0], rates, {name: f"{rate:,.0f}/s" for name, rate in rates.items()}, other=ours)
     axes[0].set_xlim(0, max(rates.values()) * 1.3)
     axes[0].set_title("events a second", fontsize=10)
     pauses = {
         "longest pause": death["longest_pause_s"],
         "until all were delivered": death["drained_s"],
     }
-    lying(axes[1], pauses, {name: f"{seconds:.1f} s" for name, seconds in pauses.items()})
+    told = {name: f"{seconds:.1f} s" for name, seconds in pauses.items()}
+    lying(axes[1], pauses, told, other=ours)
     axes[1].set_xlim(0, max(pauses.values()) * 1.4)
     axes[1].set_title("a leader killed among 10,000 events", fontsize=10)
+    return tight(figure)
+
+
+def working(found: Figures) -> Any:
+    """From the call of `observe` to the memory, by where the worker is."""
+    places = _matches(found, r"worker (.+)")
+    if not places:
+        return None
+    figure, axes = panels(3, height=2.4, width=11.0, share=True)
+    titles = {
+        "observe_p50": "acknowledged, p50",
+        "stored_p50": "stored, p50 (log)",
+        "stored_p95": "stored, p95 (log)",
+    }
+    for axis, (metric, title) in zip(axes, titles.items(), strict=True):
+        values = {place: found[f"worker {place}"][metric] for place in places}
+        told = {place: f"{value:,.1f} ms" for place, value in values.items()}
+        lying(axis, values, told, other=colour(OURS))
+        axis.set_xscale("log" if metric.startswith("stored") else "linear")
+        left, right = axis.get_xlim()
+        axis.set_xlim(left / 2 if left > 0 else left, right * (1.3 if left <= 0 else 20))
+        axis.set_title(title, fontsize=10)
     return tight(figure)
 
 
@@ -281,6 +305,7 @@ CHARTS: Mapping[str, tuple[str, Callable[[Figures], Any]]] = {
     "walks": ("walk_speed", walks),
     "many-users": ("many_users", many_users),
     "events": ("events", events),
+    "working": ("working", working),
 }
 
 

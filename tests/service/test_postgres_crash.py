@@ -29,7 +29,7 @@ DEATHS = 2
 PEOPLE = tuple(UserScope(tenant="acme", user=f"user-{number}") for number in range(4))
 
 
-def _kill(server: Server) -> None:
+def kill(server: Server) -> None:
     """Every process of the server at once, as a machine's end would."""
     postmaster = server.process.pid
     children = subprocess.run(
@@ -75,7 +75,7 @@ async def _write(ledger: PostgresLedger, person: UserScope, tag: str, kept: "Kep
             return
 
 
-async def _found(ledger: PostgresLedger) -> set[str]:
+async def found_in(ledger: PostgresLedger) -> set[str]:
     found: set[str] = set()
     listing = Listing()
     for person in PEOPLE:
@@ -108,10 +108,10 @@ async def test_acknowledged_is_there_after_the_server_was_killed(server: Server)
                 for person in PEOPLE
             ]
             await enough.wait()
-            _kill(server)
+            kill(server)
             await asyncio.gather(*writers)
             await asyncio.to_thread(server.again)
-            assert set(kept) <= await _found(ledger)
+            assert set(kept) <= await found_in(ledger)
             await sound(ledger)
     assert len(kept) >= 40 * ROUNDS
 
@@ -137,7 +137,7 @@ class Talk:
         ]
         async with asyncio.timeout(120):
             await enough.wait()
-        _kill(server)
+        kill(server)
         await asyncio.gather(*speakers)
 
     async def _speak(self, user: str, enough: asyncio.Event, *, said: int, asked: int) -> None:
