@@ -446,7 +446,7 @@ class PostgresLedger:
         begin = READ, ()
         if asked:
             begin = f"{READ}; select enter_reading(%s::text[], %s::text[], %s::text[])", keys
-        return await self._lanes.run(carry, begin=begin)
+        return await self._lanes.run(carry, begin=begin, reads=True)
 
     async def _work(self, kind: type[S], work: Callable[[S], Awaitable[T]], *, scope: Scope) -> T:
         async def carry(on: Connection, number: int) -> T:
@@ -473,7 +473,7 @@ class PostgresLedger:
             return await carry(on)
 
         begin: Begin = f"{READ}; set local statement_timeout = '{_UPKEEP_SECONDS:.0f}s'", ()
-        return await self._lanes.run(carried, begin=begin, patience=_UPKEEP_SECONDS)
+        return await self._lanes.run(carried, begin=begin, patience=_UPKEEP_SECONDS, reads=True)
 
     async def _alone(self, carry: Callable[[Connection], Awaitable[T]]) -> T:
         """Statements that are each a transaction of their own."""
