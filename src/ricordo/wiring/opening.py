@@ -121,8 +121,8 @@ async def open_memory(
             else None,
             habit=Habit(
                 every=settings.consolidation_hours * 3_600,
-                # A pass may take a model's call and its repair.
-                lease=max(settings.lease_seconds, 5 * settings.model_timeout),
+                # A pass may take a model's call and its repair, and nothing renews it meanwhile.
+                lease=max(180.0, 5 * settings.model_timeout),
             ),
             reworder=make_reworder(settings, client=consolidation_client),
         )
@@ -199,8 +199,9 @@ def _pace(settings: Settings) -> Pace:
         batch=settings.batch_size,
         patience=settings.batch_wait,
         tokens=settings.batch_tokens,
+        lease=settings.lease_seconds,
         # A batch may take a call and its repair, and again for its first turn alone.
-        lease=max(settings.lease_seconds, 5 * settings.model_timeout),
+        longest=max(settings.lease_seconds, 5 * settings.model_timeout),
         attempts=settings.max_attempts,
         backoff=settings.retry_seconds,
         at_once=settings.model_concurrency,
