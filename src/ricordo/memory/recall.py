@@ -30,12 +30,16 @@ from ricordo.model import (
 )
 from ricordo.ports import Act, Count, Fact, PartitionState
 
+WAITING = 0.6
+"""Part of its time that a recall waits for its turn; with less it would not be in time any more."""
+
 
 class Recaller:
     """Finds what helps with a question among exactly what the asker may see."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._room = asyncio.Semaphore(services.bounds.at_once)
 
     async def recall(self, ask: Ask) -> Recollection:
         """Find, fuse and fit; same memory and question, same answer.
@@ -62,6 +66,20 @@ class Recaller:
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
         run = Run(ask, self._services.bounds, self._services.measures, started=started)
+        waits = self._room.locked()
+        # Where all would be late together, those that were first are in time, and who waited in
+        # vain has cost nothing.
+        if not await run.within("ledger", self._room.acquire(), otherwise=False, share=WAITING):
+            return self._finish(run, [], (), {}, Hits(), [])
+        try:
+            if waits:
+                run.passed("waiting")
+            return await self._worked_on(run, question, scopes)
+        finally:
+            self._room.release()
+
+    async def _worked_on(self, run: Run, question: str, scopes: Sequence[Scope]) -> Recollection:
+        ask = run.ask
         at = ask.as_of or self._services.clock()
         named = self._named(question, scopes)
         readings = Readings(

@@ -17,7 +17,7 @@ from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
 from ricordo.memory.pruning import Retention
 from ricordo.memory.screening import review_reasons
-from ricordo.memory.services import Bounds, Policy, Services
+from ricordo.memory.services import AT_ONCE, Bounds, Policy, Services
 from ricordo.memory.spacing import Spacing
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import new_id
@@ -176,6 +176,7 @@ async def _services(
             tokens=settings.recall_tokens,
             deadline=settings.recall_deadline,
             hops=settings.recall_hops,
+            at_once=max(AT_ONCE, 2 * settings.postgres_connections),
         ),
         measures=Measures(telemetry),
         outside=outside,
