@@ -28,7 +28,7 @@ from ricordo.ports.models import (
     StatedRelation,
 )
 from ricordo.ports.offices import Offices
-from ricordo.ports.queue import Outbox, Queue
+from ricordo.ports.queue import RECENT, Heard, Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.searching import Drawn, Excerpt, Searchable, Searching, SearchingLedger
 from ricordo.ports.signs import Sign, Signs
@@ -49,6 +49,7 @@ from ricordo.ports.walking import Link, Walking
 
 __all__ = [
     "BOUNDS",
+    "RECENT",
     "Act",
     "Analyzer",
     "Answer",
@@ -72,6 +73,7 @@ __all__ = [
     "GraphChanges",
     "GraphIndex",
     "GraphView",
+    "Heard",
     "HistoryCache",
     "Instructions",
     "Ledger",

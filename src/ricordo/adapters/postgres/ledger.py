@@ -17,7 +17,7 @@ from ricordo.adapters.postgres.searching import SearchReading
 from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.adapters.postgres.transaction import Looking, PostgresReading, PostgresWriting
 from ricordo.adapters.postgres.upkeep import Restoring
-from ricordo.columns.jobs import backlog_from
+from ricordo.columns.jobs import backlog_from, heard_from
 from ricordo.columns.scopes import scope_from, scope_key, sealed, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
@@ -34,7 +34,7 @@ from ricordo.model import (
     Space,
     Turn,
 )
-from ricordo.ports import Finding, Look, Mark, Searching, Unindexed, ViewBuild, Work
+from ricordo.ports import RECENT, Finding, Heard, Look, Mark, Searching, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Session)
@@ -208,6 +208,12 @@ class PostgresLedger:
             return await tx.waiting(scope=scope, limit=limit)
 
         return await self._look(Looking, look, scopes=[scope])
+
+    async def threads(self, *, after: datetime, until: datetime, limit: int) -> list[Heard]:
+        """See `ricordo.ports.Queue`."""
+        sql = "select * from threads_heard(%s, %s, %s, %s)"
+        found = await self._asked(sql, micros(after), micros(until), RECENT, limit)
+        return [heard_from(*row) for row in found]
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """See `ricordo.ports.Queue`."""
