@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ricordo.adapters.local import LocalGraph
 from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.model import SELF, Scope, UserScope
+from ricordo.ports import Reading, RowGraph, Walk
 from ricordo.testing.graph import (
     ALICE,
     BOB,
@@ -114,3 +115,22 @@ async def test_what_is_asked_in_between_changes_nothing(bench: GraphBench) -> No
         *(bench.graph.walk(["A"], scopes=[ALICE], hops=2, at=NOON) for _ in range(12))
     )
     assert all(reached(walk) == reached(walks[0]) for walk in walks)
+
+
+async def test_a_walk_in_a_reading_of_the_callers_is_the_same(bench: GraphBench) -> None:
+    """`RowGraph`: what that reading sees, however much of it the caller reads beside."""
+    await relate(
+        bench.ledger,
+        Edge(id="r1", source="A", target="B"),
+        Edge(id="r2", source="b", target="C", scope=PLATFORM),
+    )
+    graph, scopes = bench.graph, [ALICE, PLATFORM]
+    assert isinstance(graph, RowGraph)
+
+    async def look(tx: Reading) -> Walk:
+        await tx.partitions(scope=ALICE)
+        return await graph.walk_on(tx, ["A"], scopes=scopes, hops=2, at=NOON)
+
+    walk = await bench.ledger.read(look, scopes=scopes)
+    assert len(walk.paths) == 2
+    assert walk == await graph.walk(["A"], scopes=scopes, hops=2, at=NOON)

@@ -630,31 +630,6 @@ async def test_closing_during_an_extraction_is_no_failed_attempt(tmp_path: Path)
             assert batch.jobs[0].attempts == 0
 
 
-async def test_a_slow_model_is_not_asked_twice_because_its_lease_is_short(tmp_path: Path) -> None:
-    """Promise 6: however the settings are mixed, a call that is under way is waited for."""
-    clock = Clock()
-    arrived = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def hanging(_) -> Reply:
-        loop.call_soon_threadsafe(arrived.set)
-        return Reply(hang=True)
-
-    settings = Settings(worker=False, lease_seconds=10, model_timeout=100)
-    with FakeModel(hanging) as model:
-        async with opened(
-            tmp_path, clock=clock, extractor=extractor(model), settings=settings
-        ) as memory:
-            await memory.user(person(), agent="coder").observe(turn(SAID, clock=clock))
-            working = asyncio.create_task(memory.intake.drain())
-            await arrived.wait()
-            clock.pass_by(seconds=400)
-            assert await memory.ledger.claim(at=clock(), size=1, patience=0, lease=60) is None
-            working.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await working
-
-
 async def test_turns_tried_one_by_one_keep_their_lease(tmp_path: Path) -> None:
     """Promise 6: after an unreadable answer each turn is read by itself, however long the whole
     takes; nobody else pays for them meanwhile, and each is read once."""

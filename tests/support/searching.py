@@ -7,7 +7,7 @@ from typing import Any
 from ricordo.adapters.local.in_database import DatabaseIndex
 from ricordo.adapters.postgres import PostgresLedger
 from ricordo.model import Hits, Partition, Scope, Sought
-from ricordo.ports import Searching
+from ricordo.ports import PartitionState, Searching
 
 
 class PreparedIndex:
@@ -25,15 +25,16 @@ class PreparedIndex:
         limit: int,
         at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
+        states: Sequence[PartitionState] | None = None,
     ) -> Hits:
         await ready(self._ledger, *partitions)
         return await self._index.search(
-            sought, partitions=partitions, limit=limit, at=at, coming=coming
+            sought, partitions=partitions, limit=limit, at=at, coming=coming, states=states
         )
 
-    async def similarity(self, pairs: Sequence[str], *, partitions: Sequence[Partition]) -> Any:
-        await ready(self._ledger, *partitions)
-        return await self._index.similarity(pairs, partitions=partitions)
+    async def similarity(self, pairs: Sequence[str], **asked: Any) -> Any:
+        await ready(self._ledger, *asked["partitions"])
+        return await self._index.similarity(pairs, **asked)
 
     @property
     def memory_used(self) -> int:

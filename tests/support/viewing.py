@@ -7,7 +7,7 @@ from typing import Any
 
 from ricordo.memory.viewing.feeding import Feeder
 from ricordo.model import Hits, Partition, Scope, Sought
-from ricordo.ports import GraphIndex, VectorIndex, Walk
+from ricordo.ports import GraphIndex, PartitionState, VectorIndex, Walk
 
 
 class Nobody:
@@ -55,17 +55,18 @@ class FedIndex:
         limit: int,
         at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
+        states: Sequence[PartitionState] | None = None,
     ) -> Hits:
         async with self._lock:
             await self._feeder.sweep()
         hits = await self._index.search(
-            sought, partitions=partitions, limit=limit, at=at, coming=coming
+            sought, partitions=partitions, limit=limit, at=at, coming=coming, states=states
         )
         assert not hits.missing, "the view did not answer"
         return hits
 
-    async def similarity(self, pairs: Sequence[str], *, partitions: Sequence[Partition]) -> Any:
-        return await self._index.similarity(pairs, partitions=partitions)
+    async def similarity(self, pairs: Sequence[str], **asked: Any) -> Any:
+        return await self._index.similarity(pairs, **asked)
 
     @property
     def memory_used(self) -> int:

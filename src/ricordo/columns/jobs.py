@@ -5,8 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from ricordo.columns.codec import loads
+from ricordo.columns.scopes import scope_from
 from ricordo.columns.times import moment, moment_or_none
-from ricordo.model import Backlog, Job, Relate, Scope, Turn
+from ricordo.errors import Corrupt
+from ricordo.model import Backlog, Job, Relate, Scope, Turn, UserScope
+from ricordo.ports import Heard
 
 JOB = "q.id, q.sort, q.memory_id, q.at, q.attempts, q.payload"
 """Selects what `job_from` reads, of `queue q`."""
@@ -35,6 +38,14 @@ def job_from(
 def company(job: Job) -> tuple[type, str | None]:
     """What the jobs of a batch have in common: what one agent heard, another must not learn."""
     return type(job.work), job.work.agent if isinstance(job.work, Turn) else None
+
+
+def heard_from(kind: str, tenant: str, owner: str, thread_id: str, at: int) -> Heard:
+    """When a thread was last heard, from its row; turns are of users only."""
+    scope = scope_from(kind, tenant, owner)
+    if not isinstance(scope, UserScope):
+        raise Corrupt("the queue has a turn that is no user's")
+    return Heard(scope=scope, thread_id=thread_id, at=moment(at))
 
 
 def backlog_from(rows: Iterable[tuple[str, int, int | None]]) -> Backlog:

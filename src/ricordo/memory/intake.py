@@ -4,13 +4,14 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import PurePath
 from traceback import walk_tb
 
 from ricordo.errors import Conflict, Malformed, RicordoError, SpaceMismatch, Unavailable
 from ricordo.memory.credentials import without_secrets
 from ricordo.memory.heeding import Heeding
+from ricordo.memory.holding import Holding
 from ricordo.memory.learning import Learner, Lesson
 from ricordo.memory.measuring import Doing
 from ricordo.memory.services import Services
@@ -18,6 +19,9 @@ from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clea
 from ricordo.ports import Act, Count, Extractor, Fact, Sign, Signs
 
 _log = logging.getLogger(__name__)
+
+_RETURNS = 10
+"""Times that giving a batch back is tried again before it waits for its lease to end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +31,10 @@ class Pace:
     Args:
         batch: turns of one user per model call.
         patience: seconds that a turn waits for others before it is extracted anyway.
-        lease: seconds after which a batch of a worker that died is given to another.
+        lease: seconds after which a batch of a worker that died is given to another; it is begun
+            anew while one works on it.
+        longest: seconds after which a batch is given to another although its worker lives: a call
+            that takes as long will not end.
         attempts: tries before a batch goes to the dead letters.
         backoff: seconds before the second try; doubled for each further one, at most an hour.
         at_once: model calls in flight.
@@ -40,7 +47,8 @@ class Pace:
 
     batch: int = 8
     patience: float = 30.0
-    lease: float = 180.0
+    lease: float = 30.0
+    longest: float = 300.0
     attempts: int = 5
     backoff: float = 2.0
     at_once: int = 4
@@ -68,6 +76,9 @@ class Intake:
         self._services = services
         self._pace = pace
         self._learner = Learner(services, tokens=pace.tokens)
+        self._holding = Holding(
+            services.ledger, clock=services.clock, lease=pace.lease, longest=pace.longest
+        )
         self._extractor = extractor
         self._news = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
@@ -266,7 +277,8 @@ class Intake:
         with self._services.measures.act(Act.EXTRACT) as doing:
             doing.tell(Fact.JOBS, len(batch.jobs))
             doing.tell(Fact.ATTEMPT, batch.jobs[0].attempts + 1)
-            outcome = await self._processed(batch, extractor, doing)
+            async with self._holding.kept(batch):
+                outcome = await self._processed(batch, extractor, doing)
             doing.tell(Fact.OUTCOME, outcome)
             return outcome
 
@@ -313,9 +325,7 @@ class Intake:
             return await self._park(batch, error)
         for at, job in enumerate(batch.jobs):
             # Each may take a call and its repair; those that still wait must not be given away.
-            await self._services.ledger.renew(
-                _only(batch, *batch.jobs[at:]), at=self._services.clock(), lease=self._pace.lease
-            )
+            await self._holding.renew(_only(batch, *batch.jobs[at:]))
             try:
                 await self._process(_only(batch, job), extractor)
             except asyncio.CancelledError:
@@ -331,8 +341,20 @@ class Intake:
         delay = self._delay(batch)
         _log.warning("extraction failed (try %d), again in %.0f s: %s", attempts, delay, error)
         at = self._services.clock() + timedelta(seconds=delay)
-        await self._services.ledger.retry(batch, at=at)
+        await self._returned(batch, at=at)
         return "given_back"
+
+    async def _returned(self, batch: Batch, *, at: datetime) -> None:
+        """Give a batch back, trying for as long as it would be missed: what the model was away for
+        may be what the ledger is away for."""
+        for left in range(_RETURNS, -1, -1):
+            try:
+                await self._services.ledger.retry(batch, at=at)
+                return
+            except Unavailable:
+                if not left:
+                    raise
+            await asyncio.sleep(self._pace.poll)
 
     def _delay(self, batch: Batch) -> float:
         """Seconds until a batch that failed is tried again."""

@@ -3,9 +3,8 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
 
 from ricordo import access
 from ricordo.errors import Unavailable
@@ -13,14 +12,13 @@ from ricordo.memory import ranking
 from ricordo.memory.asking import clamped, entity_names, names_the_asker, telling
 from ricordo.memory.dates import dates_in
 from ricordo.memory.nearly import nearly, why_not
+from ricordo.memory.readings import Readings, Wanted, beyond, wanted_of
 from ricordo.memory.run import Ask, Run
 from ricordo.memory.services import Services
-from ricordo.memory.small_talk import small_talk
 from ricordo.model import (
     SELF,
     Cut,
     Hits,
-    Kind,
     Memory,
     Missed,
     Partition,
@@ -30,16 +28,10 @@ from ricordo.model import (
     Sought,
     UserScope,
 )
-from ricordo.ports import Act, Count, Fact, Reading, Walk
+from ricordo.ports import Act, Count, Fact, PartitionState
 
-T = TypeVar("T")
-
-_Wanted = dict[tuple[Scope, str], None]
-
-_NOTHING: tuple[list[Memory], list[str]] = ([], [])
-
-SEEDS = 3
-"""Best hits whose entities a walk starts from, besides those that the question names."""
+WAITING = 0.6
+"""Part of its time that a recall waits for its turn; with less it would not be in time any more."""
 
 
 class Recaller:
@@ -47,6 +39,7 @@ class Recaller:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._room = asyncio.Semaphore(services.bounds.at_once)
 
     async def recall(self, ask: Ask) -> Recollection:
         """Find, fuse and fit; same memory and question, same answer.
@@ -73,38 +66,49 @@ class Recaller:
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
         run = Run(ask, self._services.bounds, self._services.measures, started=started)
+        waits = self._room.locked()
+        # Where all would be late together, those that were first are in time, and who waited in
+        # vain has cost nothing.
+        if not await run.within("ledger", self._room.acquire(), otherwise=False, share=WAITING):
+            return self._finish(run, [], (), {}, Hits(), [])
+        try:
+            if waits:
+                run.passed("waiting")
+            return await self._worked_on(run, question, scopes)
+        finally:
+            self._room.release()
+
+    async def _worked_on(self, run: Run, question: str, scopes: Sequence[Scope]) -> Recollection:
+        ask = run.ask
         at = ask.as_of or self._services.clock()
+        named = self._named(question, scopes)
+        readings = Readings(
+            self._services, run, question=question, scopes=scopes, named=named, at=at
+        )
         # It takes longest by far: all that needs no vector is done beside it.
         vector = asyncio.create_task(self._vector(run, question))
-        try:
-            partitions = await run.within("ledger", self._partitions(ask, scopes), otherwise=[])
-            run.passed("partitions")
-            named = self._named(question, scopes)
-            hits, near = await asyncio.gather(
-                self._found(run, question, vector, partitions, at),
-                self._walked(run, named, scopes, at),
+        async with readings:
+            try:
+                sight = self._sight(await readings.states(), ask)
+                run.passed("partitions")
+                hits, near = await asyncio.gather(
+                    self._found(run, question, vector, sight, at), readings.near()
+                )
+            finally:
+                vector.add_done_callback(_seen)
+                vector.cancel()
+            run.passed("arms")
+            wanted = wanted_of(hits, near.paths)
+            (memories, seeds), alike = await asyncio.gather(
+                readings.fetched(hits, near), self._alike(run, wanted, sight)
             )
-        finally:
-            vector.add_done_callback(_seen)
-            vector.cancel()
-        run.passed("arms")
-        wanted = _wanted(hits, near.paths)
-        (memories, names), alike = await asyncio.gather(
-            run.within("ledger", self._read(run, hits, wanted), otherwise=_NOTHING, last=True),
-            self._alike(run, wanted, partitions),
-        )
-        run.passed("fetch")
-        skip = {*named, SELF}
-        told = () if small_talk(question) else dict.fromkeys(names)
-        seeds = tuple(name for name in told if name not in skip)
-        far = await self._walked(run, seeds, scopes, at)
-        more = {key: None for key in _wanted(Hits(), far.paths) if key not in wanted}
-        if more:
-            (added, _), alike = await asyncio.gather(
-                run.within("ledger", self._read(run, Hits(), more), otherwise=_NOTHING, last=True),
-                self._alike(run, wanted | more, partitions),
-            )
-            memories = [*memories, *added]
+            run.passed("fetch")
+            far = await readings.far(seeds)
+            if more := beyond(far.paths, wanted):
+                added, alike = await asyncio.gather(
+                    readings.told_by(more), self._alike(run, wanted | more, sight)
+                )
+                memories = [*memories, *added]
         walked = tuple(path for path in (*near.paths, *far.paths) if not _through_self(path))
         run.passed("walk_on")
         past = ask.as_of is not None
@@ -114,7 +118,7 @@ class Recaller:
         walked = tuple(path for path in walked if _supported(path, usable))
         recalled = ranking.rank(question, hits, walked, usable)
         run.passed("rank")
-        withheld = await self._withheld(run, partitions) if ask.nearly else []
+        withheld = await self._withheld(run, readings, sight) if ask.nearly else []
         return self._finish(run, recalled, walked, alike, hits, withheld)
 
     def _finish(
@@ -162,7 +166,7 @@ class Recaller:
         )
 
     async def _withheld(
-        self, run: Run, partitions: Sequence[Partition]
+        self, run: Run, readings: Readings, sight: "_Sight"
     ) -> list[tuple[ranking.Recalled, Cut]]:
         """What would have been found at another time, as if it were valid; none when it is late.
 
@@ -175,10 +179,13 @@ class Recaller:
 
         async def look() -> tuple[Hits, list[Memory]]:
             hits = await self._services.index.search(
-                sought, partitions=partitions, limit=max(50, run.limit * 3), at=None
+                sought,
+                partitions=sight.partitions,
+                limit=max(50, run.limit * 3),
+                at=None,
+                states=sight.states,
             )
-            memories, _ = await self._read(run, Hits(), _wanted(hits, ()))
-            return hits, memories
+            return hits, await readings.these(wanted_of(hits, ()))
 
         try:
             async with asyncio.timeout(run.left):
@@ -196,20 +203,17 @@ class Recaller:
             return own
         return (*own, *access.readable(ask.principal, namespaces=ask.namespaces))
 
-    async def _partitions(self, ask: Ask, scopes: Sequence[Scope]) -> list[Partition]:
+    def _sight(self, states: Sequence[PartitionState], ask: Ask) -> "_Sight":
         """What the asker may see, by the visibility table."""
-
-        async def look(tx: Reading) -> list[Partition]:
-            states = [s for scope in scopes for s in await tx.partitions(scope=scope)]
-            return [state.partition for state in states]
-
-        stored = await self._services.ledger.read(look, scopes=scopes)
         visibility = self._services.visibility
-        return [
-            partition
-            for partition in stored
-            if access.may_see(partition, ask.principal, agent=ask.agent, visibility=visibility)
+        seen = [
+            state.partition
+            for state in states
+            if access.may_see(
+                state.partition, ask.principal, agent=ask.agent, visibility=visibility
+            )
         ]
+        return _Sight(states=states, partitions=seen)
 
     def _named(self, question: str, scopes: Sequence[Scope]) -> tuple[str, ...]:
         names = entity_names(question)
@@ -228,14 +232,19 @@ class Recaller:
         run: Run,
         question: str,
         vector: "asyncio.Task[bytes | None]",
-        partitions: Sequence[Partition],
+        sight: "_Sight",
         at: datetime,
     ) -> Hits:
         words = telling(self._services.analyzer.words(question))
         sought = Sought(vector=None, words=words, weights=ranking.WEIGHTS, dates=dates_in(question))
         with run.stage(Act.SEARCH) as doing:
             search = self._services.index.search(
-                sought, partitions=partitions, limit=max(50, run.limit * 3), at=at, coming=vector
+                sought,
+                partitions=sight.partitions,
+                limit=max(50, run.limit * 3),
+                at=at,
+                coming=vector,
+                states=sight.states,
             )
             hits = await run.within("meaning", search, otherwise=None)
             embedded = vector.done() and not vector.cancelled()
@@ -250,58 +259,17 @@ class Recaller:
             doing.tell(Fact.FOUND, len(hits.hits))
         return hits
 
-    async def _walked(
-        self, run: Run, names: Sequence[str], scopes: Sequence[Scope], at: datetime
-    ) -> Walk:
-        if not names or not run.hops:
-            return Walk()
-        with run.stage(Act.WALK) as doing:
-            walk = await run.within(
-                "graph",
-                self._services.graph.walk(
-                    names, scopes=scopes, hops=run.hops, at=at, nodes=max(50, run.limit * 3)
-                ),
-                otherwise=Walk(),
-            )
-            doing.tell(Fact.HOPS, run.hops)
-            doing.tell(Fact.FOUND, len(walk.paths))
-        return walk
-
-    async def _read(
-        self, run: Run, hits: Hits, wanted: "_Wanted"
-    ) -> tuple[list[Memory], list[str]]:
-        """These memories, and the names of the entities that the best hits relate."""
-        best = [hit for hit in hits.hits if hit.partition.kind is Kind.FACT] if run.hops else []
-        top = ranking.best(best)[:SEEDS]
-        by_scope: dict[Scope, list[str]] = {}
-        for scope, memory_id in wanted:
-            by_scope.setdefault(scope, []).append(memory_id)
-
-        async def look(tx: Reading) -> tuple[list[Memory], list[str]]:
-            memories: list[Memory] = []
-            for scope, ids in by_scope.items():
-                memories += await tx.memories(ids, scope=scope)
-            names: list[str] = []
-            for hit in top:
-                scope = hit.partition.scope
-                for relation in await tx.relations_of([hit.memory_id], scope=scope):
-                    names += [relation.source_name, relation.target_name]
-            return memories, names
-
-        if not by_scope:
-            return [], []
-        return await self._services.ledger.read(look, scopes=tuple(by_scope))
-
     async def _alike(
-        self, run: Run, wanted: "_Wanted", partitions: Sequence[Partition]
+        self, run: Run, wanted: Wanted, sight: "_Sight"
     ) -> Mapping[tuple[str, str], float]:
         """How alike these memories are; nothing is, where meaning was missing."""
         ids = [memory_id for _, memory_id in wanted]
         if len(ids) < 2 or "meaning" in run.degraded:
             return {}
-        return await run.within(
-            "meaning", self._services.index.similarity(ids, partitions=partitions), otherwise={}
+        similarity = self._services.index.similarity(
+            ids, partitions=sight.partitions, states=sight.states
         )
+        return await run.within("meaning", similarity, otherwise={})
 
     def _sees(self, memory: Memory, ask: Ask) -> bool:
         return access.may_see(
@@ -312,12 +280,12 @@ class Recaller:
         )
 
 
-def _wanted(hits: Hits, walked: Sequence[Path]) -> "_Wanted":
-    """The memories that were found, and those that tell of a step that was walked, each once."""
-    wanted: _Wanted = {(hit.partition.scope, hit.memory_id): None for hit in hits.hits}
-    for step in dict.fromkeys(step for path in walked for step in path.steps):
-        wanted.update(dict.fromkeys((step.scope, one) for one in step.evidence))
-    return wanted
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    """What there is in the asked scopes, and of it what the asker may see."""
+
+    states: Sequence[PartitionState]
+    partitions: Sequence[Partition]
 
 
 def _seen(task: "asyncio.Task[bytes | None]") -> None:

@@ -15,6 +15,9 @@ from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import Indexed, Space
 from ricordo.ports import Analyzer, Embedder, GraphIndex, Ledger, Outside, VectorIndex
 
+AT_ONCE = 32
+"""Recalls that one process works on together: more than it can answer in the time of one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -38,12 +41,14 @@ class Bounds:
         tokens: of text, about.
         deadline: seconds.
         hops: steps of the walk.
+        at_once: recalls that are worked on together; more wait in order, each until its deadline.
     """
 
     limit: int = 10
     tokens: int = 800
     deadline: float = 0.25
     hops: int = 3
+    at_once: int = AT_ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 `Ledger` is the only source of truth. A piece of work runs inside one of its transactions as a
 coroutine function that receives a `Reading` or `Writing` and awaits nothing else: an adapter may
 run it on another thread, and may run it again when the engine asks for a retry. So the work must
-touch no event loop and must have no effect outside the transaction.
+touch no event loop and must have no effect outside the transaction; a look may at most say early,
+in a way that suits threads, what it found.
 
 Every storage method takes `scope`, keyword-only and without default, and refuses one that the
 transaction was not opened for.
@@ -14,7 +15,7 @@ from ricordo.ports.consolidating import PassReading, PassWriting, Tending
 from ricordo.ports.exchange import Delivery, Exchange
 from ricordo.ports.feeding import Feeding, GraphChanges, Mark, ViewBuild, ViewReading
 from ricordo.ports.history import Glance, HistoryCache, Outside
-from ricordo.ports.indexes import GraphIndex, VectorIndex, Walk
+from ricordo.ports.indexes import GraphIndex, RowGraph, VectorIndex, Walk
 from ricordo.ports.ledger import Finding, Ledger, Look, Unindexed, Upkeep, Work
 from ricordo.ports.models import (
     Analyzer,
@@ -27,7 +28,7 @@ from ricordo.ports.models import (
     StatedRelation,
 )
 from ricordo.ports.offices import Offices
-from ricordo.ports.queue import Outbox, Queue
+from ricordo.ports.queue import RECENT, Heard, Outbox, Queue
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.searching import Drawn, Excerpt, Searchable, Searching, SearchingLedger
 from ricordo.ports.signs import Sign, Signs
@@ -48,6 +49,7 @@ from ricordo.ports.walking import Link, Walking
 
 __all__ = [
     "BOUNDS",
+    "RECENT",
     "Act",
     "Analyzer",
     "Answer",
@@ -71,6 +73,7 @@ __all__ = [
     "GraphChanges",
     "GraphIndex",
     "GraphView",
+    "Heard",
     "HistoryCache",
     "Instructions",
     "Ledger",
@@ -92,6 +95,7 @@ __all__ = [
     "Reading",
     "Request",
     "Requests",
+    "RowGraph",
     "Rows",
     "Searchable",
     "Searching",

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ricordo.model import (
     Hits,
@@ -12,13 +12,16 @@ from ricordo.model import (
     Scope,
     Sought,
 )
+from ricordo.ports.rows import PartitionState
+from ricordo.ports.walking import Walking
 
 
 class VectorIndex(Protocol):
     """Finds memories by meaning and by words, ranked by what the asker may see.
 
     1. Only memories of the given partitions are returned or counted.
-    2. What the ledger acknowledged before the call is seen by it, whoever wrote it.
+    2. What the ledger acknowledged before the call is seen by it, whoever wrote it; where the
+       caller tells the states, what it acknowledged before these were read.
     3. Cosine and BM25 of every hit are exact.
     """
 
@@ -30,6 +33,7 @@ class VectorIndex(Protocol):
         limit: int,
         at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
+        states: Sequence[PartitionState] | None = None,
     ) -> Hits:
         """The best `limit` by each signal of the memories valid at `at`.
 
@@ -38,6 +42,8 @@ class VectorIndex(Protocol):
             coming: the question's vector while it is still being made, instead of `sought`'s; what
                 needs no vector is done meanwhile. Where it gives None, words alone find. Where
                 nothing is stored it need not be waited for.
+            states: all that the caller has read of the partitions' scopes in the ledger just now,
+                which then is not read again.
         """
         ...
 
@@ -51,9 +57,17 @@ class VectorIndex(Protocol):
         ...
 
     async def similarity(
-        self, pairs: Sequence[str], *, partitions: Sequence[Partition]
+        self,
+        pairs: Sequence[str],
+        *,
+        partitions: Sequence[Partition],
+        states: Sequence[PartitionState] | None = None,
     ) -> Mapping[tuple[str, str], float]:
-        """Cosine of every pair among these memory ids, for removing near-duplicates."""
+        """Cosine of every pair among these memory ids, for removing near-duplicates.
+
+        Args:
+            states: see `search`.
+        """
         ...
 
 
@@ -93,4 +107,23 @@ class GraphIndex(Protocol):
         self, start: str, end: str, *, scopes: Sequence[Scope], hops: int, at: datetime
     ) -> Walk:
         """The shortest paths between two names; none when there is none within `hops`."""
+        ...
+
+
+@runtime_checkable
+class RowGraph(GraphIndex, Protocol):
+    """A graph index that walks on the ledger's rows, and so in a reading of the caller's too."""
+
+    async def walk_on(
+        self,
+        tx: Walking,
+        names: Sequence[str],
+        *,
+        scopes: Sequence[Scope],
+        hops: int,
+        at: datetime,
+        nodes: int = 200,
+        fan: int = 1_000,
+    ) -> Walk:
+        """The same as `walk`, of what that reading sees; awaits nothing but it."""
         ...

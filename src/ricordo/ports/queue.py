@@ -1,10 +1,23 @@
 """Turns on their way in, and events on their way out."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from ricordo.events import Event
-from ricordo.model import Backlog, Batch, DeadLetter, Scope, Turn
+from ricordo.model import Backlog, Batch, DeadLetter, Scope, Turn, UserScope
+
+RECENT = 100_000
+"""So many of the newest turns are looked through for the threads that they were said in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """When a turn of a thread was last taken in."""
+
+    scope: UserScope
+    thread_id: str
+    at: datetime
 
 
 class Queue(Protocol):
@@ -49,6 +62,12 @@ class Queue(Protocol):
 
     async def waiting(self, *, scope: Scope, limit: int) -> list[Turn]:
         """Turns of the scope that wait or are being worked on, oldest first, for their owner."""
+        ...
+
+    async def threads(self, *, after: datetime, until: datetime, limit: int) -> list[Heard]:
+        """Threads whose last turn was taken in after the one instant and no later than the other,
+        the longest silent first: of everybody, and of the `RECENT` newest turns, whether they were
+        extracted already or not."""
         ...
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:

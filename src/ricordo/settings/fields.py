@@ -242,11 +242,12 @@ class Settings(BaseSettings):
         default=4, ge=1, le=256, description="Calls of the model in flight in one worker."
     )
     lease_seconds: float = Field(
-        default=180.0,
+        default=30.0,
         ge=10,
         le=86_400,
-        description="Seconds after which another worker may take over a batch; at least five "
-        "times `model_timeout`, so that a slow model is not asked twice.",
+        description="Seconds after which another worker takes over the batch of one that died. A "
+        "worker that lives keeps its batch while the model is asked, for at most five times "
+        "`model_timeout`.",
     )
     drain_seconds: float = Field(
         default=20.0,

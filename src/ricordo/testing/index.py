@@ -19,7 +19,7 @@ from ricordo.model import (
     UserScope,
     Weights,
 )
-from ricordo.ports import Ledger, VectorIndex, Writing
+from ricordo.ports import Ledger, PartitionState, VectorIndex, Writing
 from ricordo.testing.naive import NOON, SPACE, Doc, bm25, cosines, unit
 from ricordo.testing.sealed import Sealed
 
@@ -260,6 +260,34 @@ class VectorIndexSuite(Sealed):
         assert [hit.memory_id for hit in (await found()).hits] == ["m_1"]
         await remove(bench.ledger, FACTS, "m_1")
         assert await found() == Hits()
+
+    async def test_what_the_caller_has_read_is_not_read_again(self, bench: IndexBench) -> None:
+        """2: with the states at hand the same is found; all is seen that was there when they were
+        read, whoever wrote it, and nothing is found in what was empty then."""
+        sought = Sought(vector=_doc("q", 2).indexed().vector, words=((2,),))
+
+        async def states() -> Sequence[PartitionState]:
+            return await bench.ledger.read(lambda tx: tx.partitions(scope=ALICE), scopes=[ALICE])
+
+        async def found(known: Sequence[PartitionState] | None) -> Hits:
+            return await bench.index.search(
+                sought, partitions=[FACTS, HABITS], limit=9, at=NOON, states=known
+            )
+
+        assert await found(await states()) == Hits()
+        for number in (1, 2, 3):
+            await put(bench.elsewhere, FACTS, _doc(f"m_{number}", number))
+            assert await found(await states()) == await found(None)
+        await put(bench.elsewhere, HABITS, _doc("m_4", 4))
+        await remove(bench.elsewhere, FACTS, "m_1")
+        known = await states()
+        assert await found(known) == await found(None)
+        pairs = ["m_1", "m_2", "m_3", "m_4"]
+        parts = [FACTS, HABITS]
+        alike = await bench.index.similarity(pairs, partitions=parts, states=known)
+        again = await bench.index.similarity(pairs, partitions=parts)
+        assert set(alike) == {("m_2", "m_3"), ("m_2", "m_4"), ("m_3", "m_4")}
+        assert {pair: alike[pair] for pair in alike} == {pair: again[pair] for pair in again}
 
     async def test_an_erased_scope_that_begins_anew_is_anew(self, bench: IndexBench) -> None:
         """2 and promise 11: nothing cached survives an erasure, however many changes follow it."""

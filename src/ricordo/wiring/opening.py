@@ -17,7 +17,7 @@ from ricordo.memory.journal import Journal
 from ricordo.memory.measuring import Measures
 from ricordo.memory.pruning import Retention
 from ricordo.memory.screening import review_reasons
-from ricordo.memory.services import Bounds, Policy, Services
+from ricordo.memory.services import AT_ONCE, Bounds, Policy, Services
 from ricordo.memory.spacing import Spacing
 from ricordo.memory.vocabulary import Vocabulary
 from ricordo.model import new_id
@@ -121,8 +121,8 @@ async def open_memory(
             else None,
             habit=Habit(
                 every=settings.consolidation_hours * 3_600,
-                # A pass may take a model's call and its repair.
-                lease=max(settings.lease_seconds, 5 * settings.model_timeout),
+                # A pass may take a model's call and its repair, and nothing renews it meanwhile.
+                lease=max(180.0, 5 * settings.model_timeout),
             ),
             reworder=make_reworder(settings, client=consolidation_client),
         )
@@ -176,6 +176,7 @@ async def _services(
             tokens=settings.recall_tokens,
             deadline=settings.recall_deadline,
             hops=settings.recall_hops,
+            at_once=max(AT_ONCE, 2 * settings.postgres_connections),
         ),
         measures=Measures(telemetry),
         outside=outside,
@@ -199,8 +200,9 @@ def _pace(settings: Settings) -> Pace:
         batch=settings.batch_size,
         patience=settings.batch_wait,
         tokens=settings.batch_tokens,
+        lease=settings.lease_seconds,
         # A batch may take a call and its repair, and again for its first turn alone.
-        lease=max(settings.lease_seconds, 5 * settings.model_timeout),
+        longest=max(settings.lease_seconds, 5 * settings.model_timeout),
         attempts=settings.max_attempts,
         backoff=settings.retry_seconds,
         at_once=settings.model_concurrency,

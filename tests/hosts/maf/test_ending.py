@@ -272,6 +272,53 @@ async def test_all_rooms_of_a_session_are_idle_together(
     assert ended.put_away == 2
 
 
+async def test_sessions_of_a_process_that_died_end_in_another(
+    learning: Ricordo, client: OpenAIChatCompletionClient, tmp_path: Path
+) -> None:
+    """What is overdue after a crash is extracted and put away, though nobody speaks in it again;
+    what is not overdue yet, or is known here, is left to itself."""
+    clock: Any = learning.services.clock
+    world = World(learning, client, tmp_path)
+    silent, busy, here = session_of("silent"), session_of("busy"), session_of("here")
+    await world.agent.run(SAID, session=here)
+    await world.agent.run(SAID, session=silent)
+    clock.pass_by(seconds=600)
+    await world.agent.run(SAID, session=busy)
+    clock.pass_by(seconds=900)
+    watch = SessionWatch(learning, idle=600, clock=lambda: 0.0)
+    [room] = world.history.conversations(here)
+    watch.heard(room)
+    assert await watch.adopt(history=world.history) == 1
+    [ended] = await watch.end_idle(history=world.history)
+    assert (ended.thread_id, ended.waiting, ended.put_away) == ("silent", 0, 1)
+    assert await read(world.history, silent) == []
+    for session in (busy, here):
+        assert await read(world.history, session) == TALK
+    assert await watch.adopt(history=world.history) == 0, "each is taken over once"
+    clock.pass_by(seconds=600)
+    assert await watch.adopt(history=world.history) == 1
+    [ended] = await watch.end_idle(history=world.history)
+    assert (ended.thread_id, ended.put_away) == ("busy", 1)
+    assert await known(learning) == ["Works on Project Falcon"]
+
+
+async def test_rooms_of_agents_that_are_named_are_taken_over_as_well(
+    learning: Ricordo, client: OpenAIChatCompletionClient, tmp_path: Path
+) -> None:
+    clock: Any = learning.services.clock
+    world = World(learning, client, tmp_path, shape="distributed")
+    session = session_of()
+    await world.agent.run(SAID, session=session)
+    clock.pass_by(hours=1)
+    watch = SessionWatch(learning, idle=60, clock=lambda: 0.0, agents=["coder"], most=1)
+    assert await watch.adopt(history=world.history) == 1
+    assert await watch.adopt(history=world.history) == 0, "there is room for one"
+    [ended] = await watch.end_idle(history=world.history)
+    assert ended.put_away == 1
+    late = SessionWatch(learning, idle=60, clock=lambda: 0.0, agents=["coder"], back=600)
+    assert await late.adopt(history=world.history) == 0, "further back than it looks"
+
+
 def test_a_history_that_cannot_remove_says_so(tmp_path: Path) -> None:
     assert isinstance(make_history_provider(), ShapedHistory)
     with pytest.raises(ValueError, match="idle"):

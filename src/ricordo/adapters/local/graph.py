@@ -6,7 +6,7 @@ from datetime import datetime
 from ricordo.adapters.local.atlas import Atlas, Edge, relation_id
 from ricordo.adapters.local.meeting import meet
 from ricordo.model import Path, Scope, Step
-from ricordo.ports import Ledger, Reading, Walk
+from ricordo.ports import Ledger, Reading, Walk, Walking
 
 PATHS = 5
 """At most this many shortest paths between two entities."""
@@ -18,7 +18,7 @@ _ABREAST = 32
 
 
 class LocalGraph:
-    """Implements `ricordo.ports.GraphIndex` on a ledger's rows; a walk is one reading.
+    """Implements `ricordo.ports.RowGraph` on a ledger's rows; a walk is one reading.
 
     Entities of different scopes that share a name or an alias are one, so a walk may go from a
     user's graph into an organization's and back. Among paths of the same length the one whose
@@ -43,10 +43,28 @@ class LocalGraph:
             return Walk()
 
         async def look(tx: Reading) -> Walk:
-            atlas = Atlas(tx, scopes=scopes, at=at)
-            return await spreading(atlas, names, hops=hops, nodes=nodes, fan=fan)
+            return await self.walk_on(
+                tx, names, scopes=scopes, hops=hops, at=at, nodes=nodes, fan=fan
+            )
 
         return await self._ledger.read(look, scopes=tuple(dict.fromkeys(scopes)))
+
+    async def walk_on(
+        self,
+        tx: Walking,
+        names: Sequence[str],
+        *,
+        scopes: Sequence[Scope],
+        hops: int,
+        at: datetime,
+        nodes: int = 200,
+        fan: int = 1_000,
+    ) -> Walk:
+        """See `ricordo.ports.RowGraph`."""
+        if hops < 1 or nodes < 1 or not scopes or not names:
+            return Walk()
+        atlas = Atlas(tx, scopes=scopes, at=at)
+        return await spreading(atlas, names, hops=hops, nodes=nodes, fan=fan)
 
     async def paths(
         self, start: str, end: str, *, scopes: Sequence[Scope], hops: int, at: datetime

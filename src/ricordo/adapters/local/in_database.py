@@ -126,6 +126,7 @@ class DatabaseIndex:
         limit: int,
         at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
+        states: Sequence[PartitionState] | None = None,
     ) -> Hits:
         """See `ricordo.ports.VectorIndex`.
 
@@ -133,16 +134,17 @@ class DatabaseIndex:
             SpaceMismatch: a partition was indexed with another model, transform or analyzer.
         """
         asked = tuple(dict.fromkeys(partitions))
-        large = await self._large(asked) if limit > 0 else []
+        large = await self._large(asked, states) if limit > 0 else []
         if not large:
             return await self._inner.search(
-                sought, partitions=asked, limit=limit, at=at, coming=coming
+                sought, partitions=asked, limit=limit, at=at, coming=coming, states=states
             )
         vector = sought.vector if coming is None else await coming
         check_vector(vector, space=await self._space())
         question = replace(sought, vector=vector)
         # Those of this process first: what the store is asked later may only be newer.
-        shelves = await self._inner.fresh([each for each in asked if each not in large])
+        small = [each for each in asked if each not in large]
+        shelves = await self._inner.fresh(small, states=states)
         found = await self._found(question, large, limit=limit, at=at)
         unseen: dict[Partition, Unseen] = {}
         for partition, (excerpt, usual) in found.items():
@@ -163,12 +165,16 @@ class DatabaseIndex:
         )
 
     async def similarity(
-        self, pairs: Sequence[str], *, partitions: Sequence[Partition]
+        self,
+        pairs: Sequence[str],
+        *,
+        partitions: Sequence[Partition],
+        states: Sequence[PartitionState] | None = None,
     ) -> Mapping[tuple[str, str], float]:
         """See `ricordo.ports.VectorIndex`."""
         asked = tuple(dict.fromkeys(partitions))
-        if not await self._large(asked):
-            return await self._inner.similarity(pairs, partitions=asked)
+        if not await self._large(asked, states):
+            return await self._inner.similarity(pairs, partitions=asked, states=states)
         ids = list(dict.fromkeys(pairs))
 
         async def look(tx: Reading) -> Mapping[str, bytes]:
@@ -204,9 +210,14 @@ class DatabaseIndex:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _large(self, partitions: Sequence[Partition]) -> list[Partition]:
+    async def _large(
+        self, partitions: Sequence[Partition], known: Sequence[PartitionState] | None
+    ) -> list[Partition]:
         """Those that are large and ready; whatever is large and not ready is being made so."""
         scopes = tuple(dict.fromkeys(partition.scope for partition in partitions))
+        if known is not None:  # small ones need not be asked about
+            large_ones = {each.partition for each in known if each.size >= self._bound(each)}
+            scopes = tuple(dict.fromkeys(p.scope for p in partitions if p in large_ones))
         if not scopes:
             return []
 

@@ -14,7 +14,7 @@ from ricordo.adapters.local.loaded import Loaded
 from ricordo.adapters.local.ranking import Search
 from ricordo.adapters.local.shelves import Shelves, Telling, check_vector, told
 from ricordo.model import Hits, Partition, Scope, Sought, Space
-from ricordo.ports import Ledger
+from ricordo.ports import Ledger, PartitionState
 
 T = TypeVar("T")
 
@@ -72,6 +72,7 @@ class LocalIndex:
         limit: int,
         at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
+        states: Sequence[PartitionState] | None = None,
     ) -> Hits:
         """See `ricordo.ports.VectorIndex`. Nothing is found for a limit below 1.
 
@@ -80,7 +81,7 @@ class LocalIndex:
         """
         if limit < 1 or not partitions:
             return Hits()
-        shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
+        shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)), states=states)
         size = sum(loaded.size for _, loaded in shelves)
         if not size:
             return Hits()
@@ -95,11 +96,15 @@ class LocalIndex:
         return await run(lambda: search.hits(vector, limit=limit))
 
     async def similarity(
-        self, pairs: Sequence[str], *, partitions: Sequence[Partition]
+        self,
+        pairs: Sequence[str],
+        *,
+        partitions: Sequence[Partition],
+        states: Sequence[PartitionState] | None = None,
     ) -> Mapping[tuple[str, str], float]:
         """See `ricordo.ports.VectorIndex`. A pair is found in either order; ids that are not in
         the partitions are left out."""
-        shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)))
+        shelves = await self._shelves.fresh(tuple(dict.fromkeys(partitions)), states=states)
         vectors: dict[str, NDArray[np.float32]] = {}
         for memory_id in dict.fromkeys(pairs):
             vector = _vector_of(memory_id, shelves)
@@ -107,13 +112,17 @@ class LocalIndex:
                 vectors[memory_id] = vector
         return Likeness(list(vectors), list(vectors.values()))
 
-    async def fresh(self, partitions: Sequence[Partition]) -> list[tuple[Partition, Loaded]]:
+    async def fresh(
+        self, partitions: Sequence[Partition], *, states: Sequence[PartitionState] | None = None
+    ) -> list[tuple[Partition, Loaded]]:
         """Those of the partitions that hold something, loaded; for who searches more than these.
 
         Raises:
             SpaceMismatch: one was indexed with another model, transform or analyzer.
         """
-        return await self._shelves.fresh(tuple(dict.fromkeys(partitions))) if partitions else []
+        if not partitions:
+            return []
+        return await self._shelves.fresh(tuple(dict.fromkeys(partitions)), states=states)
 
     def drop(self, *, scope: Scope) -> None:
         """Let go of everything of a scope at once, as when it was erased."""

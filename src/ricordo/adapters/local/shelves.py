@@ -36,14 +36,21 @@ class Shelves:
         self._kept: OrderedDict[Partition, Loaded] = OrderedDict()
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
 
-    async def fresh(self, partitions: Sequence[Partition]) -> list[tuple[Partition, Loaded]]:
+    async def fresh(
+        self, partitions: Sequence[Partition], *, states: Sequence[PartitionState] | None = None
+    ) -> list[tuple[Partition, Loaded]]:
         """Those of the partitions that hold something, with everything acknowledged so far.
+
+        Args:
+            states: as the caller has just read them; what was acknowledged before that is there.
 
         Raises:
             SpaceMismatch: one was indexed in another space.
         """
-        states = await self._states(partitions)
-        known = [states[p] for p in partitions if p in states and states[p].size]
+        seen = {s.partition: s for s in states or ()}
+        if states is None:
+            seen = await self._states(partitions)
+        known = [seen[p] for p in partitions if p in seen and seen[p].size]
         asked = await self._space() if known else None
         held = {state.partition for state in known if state.space == asked}
         for partition in partitions:

@@ -18,7 +18,7 @@ from ricordo.adapters.local.sighted import Known, Search, Shelf
 from ricordo.adapters.local.view import Numbers, View
 from ricordo.errors import RicordoError, Unavailable
 from ricordo.model import Hits, Partition, Scope, Sought, Space, part_key
-from ricordo.ports import Ledger, Reading, Rows, VectorView, ViewBuild
+from ricordo.ports import Ledger, PartitionState, Reading, Rows, VectorView, ViewBuild
 
 MEANING, LATE = "meaning", "late"
 """What is missing of an answer that the view had no part in, and why."""
@@ -97,6 +97,7 @@ class ViewedIndex:
         limit: int,
         at: datetime | None,
         coming: Awaitable[bytes | None] | None = None,
+        states: Sequence[PartitionState] | None = None,
     ) -> Hits:
         """See `ricordo.ports.VectorIndex`.
 
@@ -104,11 +105,11 @@ class ViewedIndex:
             SpaceMismatch: a partition was indexed with another model, transform or analyzer.
         """
         asked = tuple(dict.fromkeys(partitions))
-        if limit < 1 or not await self._large(asked):
+        if limit < 1 or not await self._large(asked, states):
             return await self._inner.search(
-                sought, partitions=asked, limit=limit, at=at, coming=coming
+                sought, partitions=asked, limit=limit, at=at, coming=coming, states=states
             )
-        shelves = await self._shelves.fresh(asked)
+        shelves = await self._shelves.fresh(asked, states=states)
         vector = sought.vector if coming is None else await coming
         if shelves:
             check_vector(vector, space=await self._space())
@@ -134,12 +135,16 @@ class ViewedIndex:
         return replace(hits, missing=((MEANING, missing),)) if missing else hits
 
     async def similarity(
-        self, pairs: Sequence[str], *, partitions: Sequence[Partition]
+        self,
+        pairs: Sequence[str],
+        *,
+        partitions: Sequence[Partition],
+        states: Sequence[PartitionState] | None = None,
     ) -> Mapping[tuple[str, str], float]:
         """See `ricordo.ports.VectorIndex`."""
         asked = tuple(dict.fromkeys(partitions))
-        if not await self._large(asked):
-            return await self._inner.similarity(pairs, partitions=asked)
+        if not await self._large(asked, states):
+            return await self._inner.similarity(pairs, partitions=asked, states=states)
         ids = list(dict.fromkeys(pairs))
         found = await self._vectors({partition: ids for partition in asked})  # noqa: C420
         by_id = {one: vector for some in found.values() for one, vector in some.items()}
@@ -159,15 +164,18 @@ class ViewedIndex:
         self._samples.clear()
         await self._shelves.close()
 
-    async def _large(self, partitions: Sequence[Partition]) -> bool:
+    async def _large(
+        self, partitions: Sequence[Partition], states: Sequence[PartitionState] | None
+    ) -> bool:
         scopes = tuple(dict.fromkeys(partition.scope for partition in partitions))
 
-        async def look(tx: Reading) -> bool:
-            states = [state for scope in scopes for state in await tx.partitions(scope=scope)]
-            sizes = {state.partition: state.size for state in states}
-            return any(sizes.get(partition, 0) >= self._least for partition in partitions)
+        async def look(tx: Reading) -> list[PartitionState]:
+            return [state for scope in scopes for state in await tx.partitions(scope=scope)]
 
-        return bool(scopes) and await self._ledger.read(look, scopes=scopes)
+        if states is None:
+            states = await self._ledger.read(look, scopes=scopes) if scopes else []
+        sizes = {state.partition: state.size for state in states}
+        return any(sizes.get(partition, 0) >= self._least for partition in partitions)
 
     async def _near(
         self, search: Search, shelves: Sequence[Shelf], vector: bytes, *, limit: int

@@ -44,6 +44,8 @@ async def perform(ask: Ask, *, on: Connection) -> Answer:
     """Carry out one statement."""
     async with on.cursor(binary=ask.binary) as cursor:
         watch = WATCH.get()
+        if watch is not None:
+            watch.check()
         if ask.many:
             await cursor.executemany(ask.sql.encode(), ask.values)
             rows: list[Any] = []

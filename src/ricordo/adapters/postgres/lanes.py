@@ -4,8 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg import AsyncClientCursor
@@ -57,18 +56,48 @@ async def connect(address: Address, *, patience: float) -> Connection:
         )
 
 
-@dataclass(slots=True)
-class _Caller:
-    """Who waits for a transaction, and whether it still does."""
+class _Caller(Generic[T]):
+    """Who waits for a transaction, and what it is to hear.
 
-    gone: bool = False
+    Args:
+        reads: it changes nothing: its answer need not wait for its end, and nobody needs the rest
+            of it once the caller is gone.
+    """
+
+    def __init__(self, *, reads: bool) -> None:
+        self.reads = reads
+        self.answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    @property
+    def gone(self) -> bool:
+        """Whether it waits no more."""
+        return self.answer.cancelled()
+
+    def hear(self, value: T) -> None:
+        """Give it its answer, if it still waits for one."""
+        if not self.answer.done():
+            self.answer.set_result(value)
+
+    def pointless(self) -> bool:
+        """Whether what is left to do is of use to nobody."""
+        return self.reads and self.gone
+
+    def ended(self, task: "asyncio.Task[T]") -> None:
+        """Give it what became of the transaction; one that is gone does not hear of it."""
+        if task.cancelled():
+            self.answer.cancel()
+        elif (error := task.exception()) is None:
+            self.hear(task.result())
+        elif not self.answer.done():
+            self.answer.set_exception(error)
 
 
 class Lanes:
     """Runs transactions side by side.
 
-    A caller that is cancelled stops waiting; what it began goes on to its end or its deadline, and
-    what was still waiting for a connection then is not begun.
+    A caller that is cancelled stops waiting; a change that it began goes on to its end or its
+    deadline, a reading to its next statement, and what was still waiting for a connection then is
+    not begun.
 
     Args:
         address: of the server.
@@ -116,6 +145,7 @@ class Lanes:
         *,
         begin: Begin | None,
         patience: float | None = None,
+        reads: bool = False,
     ) -> T:
         """Run a transaction, again if the server asks for that.
 
@@ -123,30 +153,23 @@ class Lanes:
             carry: its statements; receives the answer of the last statement of `begin`.
             begin: without one, each statement is a transaction of its own.
             patience: seconds, where it may take longer than usual.
+            reads: True where it changes nothing; its answer comes before its end then.
         """
         if self._closed:
             raise Unavailable(f"the ledger {self._address.name} is closed")
-        caller = _Caller()
+        caller: _Caller[T] = _Caller(reads=reads)
         task = asyncio.create_task(self._carried(carry, begin, patience or self._patience, caller))
         self._running.add(task)
-        task.add_done_callback(self._ended)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            caller.gone = True
-            raise
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled():
-            task.exception()  # a caller that was cancelled does not hear of it
+        task.add_done_callback(self._running.discard)
+        task.add_done_callback(caller.ended)
+        return await caller.answer
 
     async def _carried(
         self,
         carry: Callable[[Connection, Any], Awaitable[T]],
         begin: Begin | None,
         patience: float,
-        caller: "_Caller",
+        caller: _Caller[T],
     ) -> T:
         until = time.monotonic() + patience
         while True:
@@ -155,7 +178,7 @@ class Lanes:
                 if caller.gone:
                     # Where many wait, most that are late were given up on: nobody waits for these.
                     raise asyncio.CancelledError
-                return await self._once(on, carry, begin, patience=patience)
+                return await self._once(on, carry, begin, patience=patience, caller=caller)
             except FOREIGN as error:
                 lost = on.broken or on.closed
                 fault = meaning(error, name=self._address.name)
@@ -199,14 +222,17 @@ class Lanes:
         begin: Begin | None,
         *,
         patience: float,
+        caller: _Caller[T],
     ) -> T:
-        watch = Watch(on, seconds=patience + GRACE)
+        watch = Watch(on, seconds=patience + GRACE, pointless=caller.pointless)
         WATCH.set(watch)
         committing = False
         try:
             entered = await self._begin(on, begin)
             value = await carry(on, entered)
-            committing = True
+            if caller.reads:
+                caller.hear(value)
+            committing = not caller.reads
             await on.commit()
             return value
         except FOREIGN as error:

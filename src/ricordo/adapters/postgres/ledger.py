@@ -17,7 +17,7 @@ from ricordo.adapters.postgres.searching import SearchReading
 from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.adapters.postgres.transaction import Looking, PostgresReading, PostgresWriting
 from ricordo.adapters.postgres.upkeep import Restoring
-from ricordo.columns.jobs import backlog_from
+from ricordo.columns.jobs import backlog_from, heard_from
 from ricordo.columns.scopes import scope_from, scope_key, sealed, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
@@ -34,7 +34,7 @@ from ricordo.model import (
     Space,
     Turn,
 )
-from ricordo.ports import Finding, Look, Mark, Searching, Unindexed, ViewBuild, Work
+from ricordo.ports import RECENT, Finding, Heard, Look, Mark, Searching, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Session)
@@ -208,6 +208,12 @@ class PostgresLedger:
             return await tx.waiting(scope=scope, limit=limit)
 
         return await self._look(Looking, look, scopes=[scope])
+
+    async def threads(self, *, after: datetime, until: datetime, limit: int) -> list[Heard]:
+        """See `ricordo.ports.Queue`."""
+        sql = "select * from threads_heard(%s, %s, %s, %s)"
+        found = await self._asked(sql, micros(after), micros(until), RECENT, limit)
+        return [heard_from(*row) for row in found]
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """See `ricordo.ports.Queue`."""
@@ -446,7 +452,7 @@ class PostgresLedger:
         begin = READ, ()
         if asked:
             begin = f"{READ}; select enter_reading(%s::text[], %s::text[], %s::text[])", keys
-        return await self._lanes.run(carry, begin=begin)
+        return await self._lanes.run(carry, begin=begin, reads=True)
 
     async def _work(self, kind: type[S], work: Callable[[S], Awaitable[T]], *, scope: Scope) -> T:
         async def carry(on: Connection, number: int) -> T:
@@ -473,7 +479,7 @@ class PostgresLedger:
             return await carry(on)
 
         begin: Begin = f"{READ}; set local statement_timeout = '{_UPKEEP_SECONDS:.0f}s'", ()
-        return await self._lanes.run(carried, begin=begin, patience=_UPKEEP_SECONDS)
+        return await self._lanes.run(carried, begin=begin, patience=_UPKEEP_SECONDS, reads=True)
 
     async def _alone(self, carry: Callable[[Connection], Awaitable[T]]) -> T:
         """Statements that are each a transaction of their own."""

@@ -8,7 +8,7 @@ from ricordo.adapters.postgres.outbox import Announcing
 from ricordo.adapters.postgres.session import Session
 from ricordo.columns.codec import dumps
 from ricordo.columns.jobs import JOB, backlog_from, company, job_from
-from ricordo.columns.scopes import NOWHERE
+from ricordo.columns.scopes import NOWHERE, subject_of
 from ricordo.columns.times import EARLIEST, micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
 from ricordo.events import TurnParked
@@ -69,17 +69,22 @@ class QueueWriting(Announcing, Erasing):
             raise Invalid(
                 "a turn belongs to a user; an organization's memory is told, not guessed at"
             )
-        await self._refuse_erased(scope, turn.at)
         added = await self._change(
             "insert into queue (scope_id, sort, state, thread_id, run_id, at, queued_at, payload) "
-            "values (%s, 'turn', 'waiting', %s, %s, %s, %s, %s) on conflict do nothing",
+            "select %s, 'turn', 'waiting', %s, %s, %s, %s, %s where not exists "
+            "(select 1 from erasures where subject = %s and erased_at >= %s) "
+            "on conflict do nothing",
             await self._owned(scope),
             turn.thread_id,
             turn.run_id,
             micros(turn.at),
             micros(now),
             dumps(turn),
+            subject_of(scope, self._secret),
+            micros(turn.at),
         )
+        if added == 0:
+            await self._refuse_erased(scope, turn.at)
         return added == 1
 
     async def enqueue(self, work: Relate, *, scope: Scope) -> None:

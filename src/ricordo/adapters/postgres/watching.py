@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
@@ -17,15 +18,28 @@ class Watch:
     Args:
         on: the connection.
         seconds: from one answer to the next.
+        pointless: whether nobody needs another statement.
     """
 
-    def __init__(self, on: psycopg.AsyncConnection[Any], *, seconds: float) -> None:
+    def __init__(
+        self,
+        on: psycopg.AsyncConnection[Any],
+        *,
+        seconds: float,
+        pointless: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._on = on
+        self._pointless = pointless
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._heard = self._loop.time()
         self._timer = self._loop.call_later(seconds, self._look)
         self.cut = False
+
+    def check(self) -> None:
+        """Go no further where nobody needs it."""
+        if self._pointless():
+            raise asyncio.CancelledError
 
     def heard(self) -> None:
         """The server answered."""

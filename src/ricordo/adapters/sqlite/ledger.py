@@ -38,7 +38,7 @@ from ricordo.model import (
     Space,
     Turn,
 )
-from ricordo.ports import Finding, Look, Mark, Unindexed, ViewBuild, Work
+from ricordo.ports import Finding, Heard, Look, Mark, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 
@@ -227,6 +227,12 @@ class SqliteLedger:
         """See `ricordo.ports.Queue`."""
         return await self._readers.submit(
             lambda connection: queue.waiting(connection, scope=scope, limit=limit)
+        )
+
+    async def threads(self, *, after: datetime, until: datetime, limit: int) -> list[Heard]:
+        """See `ricordo.ports.Queue`."""
+        return await self._readers.submit(
+            lambda connection: queue.threads(connection, after=after, until=until, limit=limit)
         )
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:

@@ -8,7 +8,7 @@ from ricordo.adapters.sqlite.erasures import refuse_erased
 from ricordo.adapters.sqlite.outbox import announce
 from ricordo.adapters.sqlite.session import add_scope, as_list, find_scope
 from ricordo.columns.codec import dumps
-from ricordo.columns.jobs import JOB, backlog_from, company, job_from
+from ricordo.columns.jobs import JOB, backlog_from, company, heard_from, job_from
 from ricordo.columns.scopes import NOWHERE, scope_from
 from ricordo.columns.times import micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
@@ -24,6 +24,7 @@ from ricordo.model import (
     UserScope,
     new_id,
 )
+from ricordo.ports import RECENT, Heard
 
 _OPEN = "state in ('waiting', 'leased')"
 
@@ -259,6 +260,22 @@ def waiting(connection: sqlite3.Connection, *, scope: Scope, limit: int) -> list
     )
     works = [job_from(row, scope=scope).work for row in found]
     return [work for work in works if isinstance(work, Turn)]
+
+
+def threads(
+    connection: sqlite3.Connection, *, after: datetime, until: datetime, limit: int
+) -> list[Heard]:
+    """Threads that were heard of last between two instants."""
+    found = connection.execute(
+        "select s.kind, s.tenant, s.owner, t.thread_id, t.heard from ("
+        "select q.scope_id, q.thread_id, max(q.queued_at) as heard from ("
+        "select scope_id, thread_id, queued_at from queue where sort = 'turn' order by id desc "
+        "limit ?) q group by q.scope_id, q.thread_id"
+        ") t join scopes s on s.id = t.scope_id where t.heard > ? and t.heard <= ? "
+        "order by t.heard, t.scope_id, t.thread_id limit ?",
+        (RECENT, micros(after), micros(until), limit),
+    )
+    return [heard_from(*row) for row in found]
 
 
 def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) -> None:

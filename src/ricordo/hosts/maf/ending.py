@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from agent_framework import AgentSession
 
@@ -17,6 +18,13 @@ from ricordo.memory.promotion import promote
 from ricordo.model import Conversation, UserScope
 
 logger = logging.getLogger("ricordo.maf")
+
+_AGENT = "agent:"
+
+_PAGE = 1_000
+"""Sessions that are taken over at a time."""
+
+_INSTANT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +80,17 @@ async def end_session(
 class SessionWatch:
     """Ends sessions in which nobody has spoken for a while.
 
-    It knows the sessions that this process has heard of. What a process that died had heard is
-    extracted by the worker all the same; only its histories stay where they are until somebody
-    speaks in them again.
+    It knows the sessions that this process has heard of, and takes over those of processes that
+    died: threads of which the ledger took in no turn for twice as long.
 
     Args:
         idle: seconds without a turn after which a session has ended.
         patience: seconds that extraction may take, of all sessions that are looked at together.
         clock: seconds that only grow.
         most: conversations that are known at once; the one that was silent longest goes first.
+        agents: of the distributed shape: names of agents that may have taken part in a session of
+            a process that died, besides those that were heard here.
+        back: seconds of the past in which a watch that begins looks for such sessions.
     """
 
     def __init__(
@@ -91,6 +101,8 @@ class SessionWatch:
         patience: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         most: int = 100_000,
+        agents: Sequence[str] = (),
+        back: float = 7 * 86_400.0,
     ) -> None:
         if idle <= 0:
             raise ValueError("idle must be more than 0 seconds")
@@ -100,13 +112,42 @@ class SessionWatch:
         self._clock = clock
         self._most = most
         self._seen: dict[Conversation, float] = {}
+        self._agents = set(agents)
+        self._back = timedelta(seconds=back)
+        self._adopted: datetime | None = None
 
     def heard(self, conversation: Conversation) -> None:
         """A turn was said; give this to a history as `on_turn`."""
         self._seen.pop(conversation, None)
         self._seen[conversation] = self._clock()
+        if conversation.room.startswith(_AGENT):
+            self._agents.add(conversation.room.removeprefix(_AGENT))
         if len(self._seen) > self._most:
             self._seen.pop(next(iter(self._seen)))
+
+    async def adopt(self, *, history: ShapedHistory) -> int:
+        """Take over sessions that were silent for twice the time and are not known here: whoever
+        heard them may have died. `end_idle` ends them then. Returns how many threads those were.
+
+        Sessions that lie further back than the last look are not looked for again.
+        """
+        now = self._memory.services.clock()
+        after = self._adopted or now - self._back
+        until = now - timedelta(seconds=2 * self._idle)
+        page = min(_PAGE, self._most - len(self._seen))
+        if page < 1 or until <= after:
+            return 0
+        found = await self._memory.ledger.threads(after=after, until=until, limit=page)
+        known = {(each.scope, each.thread) for each in self._seen}
+        fresh = [each for each in found if (each.scope, each.thread_id) not in known]
+        due = self._clock() - self._idle
+        for each in fresh:
+            for room in history.rooms(each.scope, each.thread_id, agents=sorted(self._agents)):
+                self._seen[room] = due
+        # Of a full page the last instant may have more.
+        rest = found[-1].at - _INSTANT if len(found) == page else until
+        self._adopted = max(rest, found[0].at if found else rest)
+        return len(fresh)
 
     async def end_idle(self, *, history: ShapedHistory | None = None) -> list[Ended]:
         """End every session that is idle now; one that could not be ended is tried next time."""
@@ -135,11 +176,13 @@ class SessionWatch:
     async def run(self, *, history: ShapedHistory | None = None) -> None:
         """End idle sessions until cancelled; a fault puts it off, and is logged."""
         while True:
-            await asyncio.sleep(self._idle / 4)
             try:
+                if history is not None:
+                    await self.adopt(history=history)
                 await self.end_idle(history=history)
             except RicordoError as error:
                 logger.warning("idle sessions cannot be ended just now: %s", error)
+            await asyncio.sleep(self._idle / 4)
 
     def _idle_ones(self) -> dict[tuple[UserScope, str], set[Conversation]]:
         """By person and thread, the rooms of sessions in which no room was used lately."""

@@ -108,12 +108,27 @@ class OwnedHistory(HistoryProvider):
         self, session: AgentSession, *, agents: Sequence[str] = ()
     ) -> set[Conversation]:
         """The histories of a session: of every group, and of these agents and those known here."""
+        home = self._home or session
+        scope = user_scope(self._person(home))
+        return self.rooms(scope, place_of(home).thread_id, agents=agents)
+
+    def rooms(
+        self, scope: UserScope, thread_id: str, *, agents: Sequence[str] = ()
+    ) -> set[Conversation]:
+        """The same of a session that is not at hand, by its person and thread."""
         named = {*agents, *(agent for group in self._groups.values() for agent in group)}
         if self._agent_name is not None:
-            named.add(self._agent_name)
+            named = {self._agent_name}
         if self._shape is Shape.SHARED or (self._shape is Shape.HYBRID and not self._groups):
             named = {"everybody"}
-        return {self.conversation(session, agent=agent) for agent in named}
+        return {
+            Conversation(
+                scope=scope,
+                room=room_of(name, shape=self._shape, groups=self._groups),
+                thread=thread_id,
+            )
+            for name in named
+        }
 
     async def messages(self, session: AgentSession, *, agent: str) -> list[Message]:
         """What the agent has of the session, oldest first, for a user interface or an operator."""

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from agent_framework import AgentSession, HistoryProvider, InMemoryHistoryProvider, Message
+from agent_framework import HistoryProvider, InMemoryHistoryProvider, Message
 
 from ricordo.errors import Invalid
 from ricordo.hosts.maf.hybrid import HybridHistory
 from ricordo.hosts.maf.owned import CONVERSATION, OwnedHistory, conversation_state
 from ricordo.hosts.maf.packing import pack
 from ricordo.hosts.maf.stores import Store, store_of
-from ricordo.model import Conversation, Shape
+from ricordo.model import Conversation, Shape, UserScope
 from ricordo.ports import HistoryCache
 
 NO_STORES: Mapping[str, HistoryProvider] = {}
@@ -41,12 +41,12 @@ class ShapedHistory(OwnedHistory):
         self._stores = {f"agent:{agent}": theirs for agent, theirs in stores.items()}
         self._archive = archive
 
-    def conversations(
-        self, session: AgentSession, *, agents: Sequence[str] = ()
+    def rooms(
+        self, scope: UserScope, thread_id: str, *, agents: Sequence[str] = ()
     ) -> set[Conversation]:
         """The histories of a session: of every group, and of these agents and those known here."""
         own = [room.removeprefix("agent:") for room in self._stores]
-        return super().conversations(session, agents=[*agents, *own])
+        return super().rooms(scope, thread_id, agents=[*agents, *own])
 
     async def load(self, conversation: Conversation, *, state: dict[str, Any]) -> list[Message]:
         """The stored messages, oldest first."""

@@ -387,6 +387,34 @@ class QueueTests(Sealed):
         assert await ledger.accept(turn(5), scope=BOB) is True, "a new one, by now"
         await sound(ledger)
 
+    async def test_threads_are_known_by_when_they_were_last_heard(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        """Of everybody, also when all that was said is memory already; of the erased nothing."""
+        times = [clock.now]
+        for number, (scope, thread) in enumerate(
+            [(ALICE, "a"), (BOB, "b"), (ALICE, "c"), (ALICE, "a"), (OTHER_ALICE, "a")]
+        ):
+            clock.forward(10)
+            times.append(clock.now)
+            said = replace(turn(number), thread_id=thread)
+            assert await ledger.accept(said, scope=scope)
+        await _finish(ledger, await _batch(ledger, clock))
+        parked = await _batch(ledger, clock)
+        await ledger.park(parked, reason="no", at=clock.now)
+
+        async def heard(after: int, until: int, limit: int = 9) -> list[tuple[Scope, str, int]]:
+            found = await ledger.threads(after=times[after], until=times[until], limit=limit)
+            return [(each.scope, each.thread_id, times.index(each.at)) for each in found]
+
+        everything = [(BOB, "b", 2), (ALICE, "c", 3), (ALICE, "a", 4), (OTHER_ALICE, "a", 5)]
+        assert await heard(0, 5) == everything
+        assert await heard(0, 5, 2) == everything[:2]
+        assert await heard(2, 4) == everything[1:3], "after the one, and until the other"
+        assert await heard(0, 1) == [], "one that was heard since is not silent"
+        await ledger.write(lambda tx: tx.erase(scope=ALICE, at=clock.now), scope=ALICE)
+        assert await heard(0, 5) == [everything[0], everything[3]]
+
     async def test_the_backlog_counts(self, ledger: Ledger, clock: HandClock) -> None:
         assert (await ledger.backlog()).oldest is None
         await _accept(ledger, 1, 2, 3)
