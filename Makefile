@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Tests run in so many processes, a file in one of them.
+TESTERS ?= 2
 READY := $(VENV)/.ready
 
 .PHONY: demo test lint types contracts check bench lock clean
@@ -10,7 +12,7 @@ demo: $(READY) ## play the story of Alice in the terminal
 	@$(BIN)/ricordo demo
 
 test: $(READY) ## run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(BIN)/ruff check .

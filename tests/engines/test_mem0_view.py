@@ -18,8 +18,8 @@ from ricordo.testing.vector_view import (
     point,
     vector,
 )
-from tests.support import pgvector
 from tests.support.engines import runs_on
+from tests.support.postgres import Server
 
 
 def view_of(store: dict[str, Any], *, dimension: int = DIMENSION) -> Mem0View:
@@ -105,11 +105,18 @@ class TestPgvector(VectorViewSuite):
     """pgvector on a real PostgreSQL, without its approximate index."""
 
     @pytest.fixture
-    async def bench(self, request: pytest.FixtureRequest) -> AsyncIterator[VectorViewBench]:
-        config = {"connection_string": pgvector.database()}
-        store = {"provider": "pgvector", "config": config}
-        async for bench in benched(request, store, f"pgvector on {pgvector.version()}"):
+    async def bench(
+        self, request: pytest.FixtureRequest, vectors_postgres: Server
+    ) -> AsyncIterator[VectorViewBench]:
+        server, database = vectors_postgres, vectors_postgres.empty()
+        store = {
+            "provider": "pgvector",
+            "config": {"connection_string": server.admin(database)},
+        }
+        name = f"pgvector on PostgreSQL {server.version}, {server.pgvector}"
+        async for bench in benched(request, store, name):
             yield bench
+        server.drop(database)
 
 
 REFUSED = (

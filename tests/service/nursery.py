@@ -1,8 +1,8 @@
 """A process that has imported everything and forks a writer on request: short rounds.
 
-Run as ``python -m tests.service.nursery FOLDER MODEL_URL``. For each line read it forks a
-child that remembers and observes as fast as it can, extracting meanwhile, and prints what was
-acknowledged.
+Run as ``python -m tests.service.nursery MODEL_URL``. For each line read, a folder and a tag for
+what is written, it forks a child that remembers and observes there as fast as it can, extracting
+meanwhile, and prints what was acknowledged.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ import ricordo.adapters.sqlite
 import ricordo.wiring.opening  # noqa: F401
 from ricordo import EntityClaim, RelationClaim, Said, Settings, Speaker, Turn
 from ricordo.adapters.framework.extractor import FrameworkExtractor
+from ricordo.memory.screening import sensitivity_of
 from tests.support.opening import opened, person
 
 PACE = Settings(worker=True, batch_size=3, batch_wait=0.02)
@@ -34,9 +35,9 @@ def extractor(url: str) -> FrameworkExtractor:
     return FrameworkExtractor(client, timeout=10)
 
 
-async def live(folder: Path, url: str, tag: str) -> None:
+async def live(folder: Path, tag: str, *, extract: FrameworkExtractor) -> None:
     async with (
-        opened(folder, clock=now, settings=PACE, extractor=extractor(url)) as memory,
+        opened(folder, clock=now, settings=PACE, extractor=extract) as memory,
         asyncio.TaskGroup() as group,
     ):
         for lane in range(3):
@@ -65,13 +66,17 @@ async def observe(memory, lane: str) -> None:
         SAY(1, f"turn {lane[-1]} {name}\n".encode())
 
 
-def main(folder: str, url: str) -> None:
+def main(url: str) -> None:
+    # Once, and not in each child: all authorities' certificates, and the words of the review.
+    extract = extractor(url)
+    sensitivity_of("")
     for line in sys.stdin:
+        folder, tag = line.split()
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
             SAY(1, f"pid {os.getpid()}\n".encode())
-            asyncio.run(live(Path(folder), url, line.strip()))
+            asyncio.run(live(Path(folder), tag, extract=extract))
             os._exit(0)
         os.waitpid(child, 0)
         SAY(1, b"dead\n")

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -62,17 +63,17 @@ def collecting(request: Request) -> Reply:
 class Nursery:
     """Children that write until they are killed."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def __init__(self, url: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.service.nursery", str(folder), url],
+            [sys.executable, "-m", "tests.service.nursery", url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
-    def round(self, tag: str, seconds: float) -> list[list[str]]:
+    def round(self, folder: Path, tag: str, *, seconds: float) -> list[list[str]]:
         """Let a child live for so long after its first word; returns what it acknowledged."""
-        self.process.stdin.write(tag + "\n")
+        self.process.stdin.write(f"{folder} {tag}\n")
         self.process.stdin.flush()
         heard = [self.process.stdout.readline().split()]
         assert heard[0][0] == "pid"
@@ -96,17 +97,15 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(places: 
     print(f"seed {seed}")
     chance = random.Random(seed)
     told = 0
-    with FakeModel(collecting) as model:
+    with FakeModel(collecting) as model, closing(Nursery(model.base_url)) as nursery:
         for start in range(0, rounds, PER_MEMORY):
             folder = places.new(str(start))
-            nursery = Nursery(folder, model.base_url)
             acknowledged: list[list[str]] = []
             for number in range(start, min(start + PER_MEMORY, rounds)):
-                fresh = nursery.round(f"r{number}", chance.uniform(0.0, 0.12))
+                fresh = nursery.round(folder, f"r{number}", seconds=chance.uniform(0.0, 0.12))
                 acknowledged += fresh
                 quiet(folder)
                 await whole(folder, fresh)
-            nursery.close()
             await extracted_exactly_once(folder, acknowledged, model.base_url)
             told += len(acknowledged)
     print(f"{rounds} kills, {told:,} acknowledgements")

@@ -19,6 +19,7 @@ from ricordo.memory.viewing.verifying import Difference, verify
 from tests.support import bolt
 from tests.support.bolt import Bolt
 from tests.support.opening import opened, person
+from tests.support.serving import free_port
 
 SCOPE = user_scope(person())
 
@@ -223,7 +224,7 @@ async def test_a_wrong_password_is_told(server: Bolt) -> None:
 
 
 async def test_a_wrong_address_is_told() -> None:
-    error = await failure(view_of(f"bolt://127.0.0.1:{bolt.free_port()}"))
+    error = await failure(view_of(f"bolt://127.0.0.1:{free_port()}"))
     assert isinstance(error, Unavailable)
     assert "is not reached" in str(error)
     assert isinstance(await failure(view_of("http://127.0.0.1:7474")), Invalid)

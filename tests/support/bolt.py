@@ -5,6 +5,7 @@ by `RICORDO_TEST_NEO4J=1`; then anything that is missing is a failure.
 """
 
 import atexit
+import fcntl
 import os
 import shutil
 import socket
@@ -19,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.support import arcade
+from tests.support.serving import free_port
 
 NEO4J = "5.26.0"
 CHOSEN = bool(os.environ.get("RICORDO_TEST_NEO4J"))
@@ -170,25 +172,20 @@ def _running(program: Program) -> Iterator[Program]:
         program.kill()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def _libraries() -> Path:
     """Neo4j's jars, fetched by Maven once per user."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "ricordo-tests" / f"neo4j-{NEO4J}"
-    if (folder / "complete").exists():
-        return folder
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pom.xml").write_text(_POM)
-    subprocess.run(
-        ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
-        cwd=folder, check=True, timeout=600, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    (folder / "complete").touch()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # others who run tests wait, then find it complete
+        if not (folder / "complete").exists():
+            (folder / "pom.xml").write_text(_POM)
+            subprocess.run(
+                ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
+                cwd=folder, check=True, timeout=600, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            (folder / "complete").touch()
     return folder
 
 

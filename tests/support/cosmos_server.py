@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.serving import free_port
+
 HERE = Path(__file__).parent / "cosmos"
 WANTED = "RICORDO_TEST_COSMOS"
 """Set to 1 to run the tests that need Node.js; `.ci/run` sets it where Node.js is there."""
@@ -43,9 +45,7 @@ def installed(folder: Path) -> Path:
 @contextmanager
 def cosmos_server(folder: Path) -> Iterator[str]:
     """The address of a running server, empty; ended with the `with`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     program = installed(Path(os.environ.get("RICORDO_TEST_COSMOS_DIR") or folder / "npm"))
     with (folder / "log").open("wb") as log:
         command = ["node", str(program), "--host", "127.0.0.1", "-p", str(port)]

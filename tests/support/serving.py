@@ -1,11 +1,13 @@
 """A real server as a process of its own: it can be killed, stopped, restarted."""
 
+import random
 import signal
 import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -79,6 +81,10 @@ class Served(ABC):
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """A port that nobody uses, of those that a system gives to no connection by itself: a server
+    that is started again finds its own free."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port

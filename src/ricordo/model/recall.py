@@ -131,18 +131,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """Hits, best first by either signal, and the range of each signal over all visible memories.
+    """Hits, best first by any signal.
 
-    The range covers exactly what the asker may see, as does `length`, the mean number of words;
-    where a view outside found, it covers what it looked at. `missing` names what had no part in the
-    answer, because a view did not answer, with ``"late"`` or the name of the error.
+    `visible`, how many memories the asker may see, and `length`, their mean number of words, cover
+    exactly those. `missing` names what had no part in the answer, because a view did not answer,
+    with ``"late"`` or the name of the error.
     """
 
     hits: tuple[Hit, ...] = ()
     visible: int = 0
-    cosine_low: float = 0.0
-    cosine_high: float = 0.0
-    bm25_high: float = 0.0
     length: float = 0.0
     missing: tuple[tuple[str, str], ...] = ()
 

@@ -3,11 +3,22 @@
 import json
 from typing import Any
 
+from ricordo.errors import Invalid
+from ricordo.model import check_id
+
 REDIS = ("redis://", "rediss://", "unix://")
 """How addresses of Redis begin."""
 
 NATS = ("nats", "tls", "ws", "wss")
 """How addresses of NATS begin."""
+
+
+def identifier(value: str, *, what: str) -> str:
+    """An id, as it is; raises `ValueError` for what can be none."""
+    try:
+        return check_id(value, what=what)
+    except Invalid as error:
+        raise ValueError(str(error)) from error
 
 
 def history_address(value: str) -> str:

@@ -68,7 +68,7 @@ def test_views_are_for_the_operator(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
 def test_a_secret_of_a_view_is_shown_nowhere(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither where settings are shown nor where they are refused."""
     cli("remember", "--user", "alice", "Works on Project Falcon")
-    monkeypatch.setenv("RICORDO_VIEW_TIMEOUT", "3")
+    monkeypatch.setenv("RICORDO_VIEW_TIMEOUT", "0.5")
     address = "postgresql://ricordo:hunter2@127.0.0.1:9/ricordo"
     for config in ({"connection_string": address, "minconn": 1}, "hunter2"):
         store = {"provider": "pgvector", "config": config}

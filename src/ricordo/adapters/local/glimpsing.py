@@ -36,14 +36,6 @@ def glimpsed(view: View, question: NDArray[np.float32]) -> Standing:
     return Standing(aim=aim, mean=mean, spread=spread, rough=rough)
 
 
-def lowest(view: View, question: NDArray[np.float32], *, low: float) -> float:
-    """The lowest cosine of all that was looked at."""
-    samples = [unseen.sample for unseen in view.unseen() if unseen is not None]
-    asked = question.astype(np.float64)
-    lows = [float((rows * asked).sum(axis=1).min()) for rows in samples if len(rows)]
-    return max(min([low, *lows]), -1.0)
-
-
 def _parts(view: View, dimension: int) -> Iterator[_Part]:
     """Rows that tell of each partition, and for how many they stand."""
     for (loaded, shown, _), unseen in zip(view.parts(), view.unseen(), strict=True):

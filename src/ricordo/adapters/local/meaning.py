@@ -23,18 +23,8 @@ Vector = NDArray[np.float64]
 _ROUNDING = float(np.finfo(np.float32).eps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """Candidates for the nearest rows, their cosines, and the range over all visible rows."""
-
-    numbers: Numbers
-    cosines: NDArray[np.float64]
-    low: float
-    high: float
-
-
-def nearest(view: View, question: NDArray[np.float32], *, limit: int) -> Near:
-    """At least the `limit` nearest visible rows; there must be a visible one.
+def nearest(view: View, question: NDArray[np.float32], *, limit: int) -> tuple[Numbers, Vector]:
+    """At least the `limit` nearest visible rows, and their cosines; there must be a visible one.
 
     The scan's rounding depends on how rows lie in memory. So every row that it may have wronged is
     a candidate, and what counts is the cosine that does not depend on neighbours.
@@ -46,10 +36,7 @@ def nearest(view: View, question: NDArray[np.float32], *, limit: int) -> Near:
     last = max(len(scanned) - limit, 0)
     bar = np.partition(scanned, last)[last]
     near = numbers[scanned >= bar - slack]
-    far = numbers[scanned <= scanned.min() + slack]
-    both = exact(view, question, np.concatenate((near, far)))
-    cosines, low = both[: len(near)], float(both[len(near) :].min())
-    return Near(numbers=near, cosines=cosines, low=low, high=float(cosines.max()))
+    return near, exact(view, question, near)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

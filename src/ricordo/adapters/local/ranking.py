@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from ricordo.adapters.local.context import Context
 from ricordo.adapters.local.dating import dated
 from ricordo.adapters.local.fusing import Fusion
-from ricordo.adapters.local.glimpsing import glimpsed, lowest
+from ricordo.adapters.local.glimpsing import glimpsed
 from ricordo.adapters.local.loaded import Loaded
-from ricordo.adapters.local.meaning import Near, exact, nearest, standing
+from ricordo.adapters.local.meaning import exact, nearest, standing
 from ricordo.adapters.local.view import Numbers, Unseen, View
 from ricordo.adapters.local.wording import told
 from ricordo.model import Hit, Hits, Partition, Sought, Weights
 
-_NOTHING_NEAR = Near(
-    numbers=np.empty(0, np.intp), cosines=np.empty(0, np.float64), low=0.0, high=0.0
-)
+_NOTHING_NEAR = (np.empty(0, np.intp), np.empty(0, np.float64))
 
 
 class Search:
@@ -53,7 +51,9 @@ class Search:
             return Hits(visible=view.visible)
         question = None if vector is None else np.frombuffer(vector, "<f4")
         measured = standing if view.whole else glimpsed
-        near = _NOTHING_NEAR if question is None else nearest(view, question, limit=limit)
+        near, near_cosines = (
+            _NOTHING_NEAR if question is None else nearest(view, question, limit=limit)
+        )
         holding = np.flatnonzero(scores)
         fusion = Fusion(
             view,
@@ -64,23 +64,20 @@ class Search:
             date=self._date,
         )
         rankings = [
-            best_rows(view, near.numbers, near.cosines, limit),
+            best_rows(view, near, near_cosines, limit),
             best_rows(view, holding, scores[holding], limit),
         ]
         if self._sought.weights != Weights():
             likely = fusion.candidates(limit=limit)
             rankings.append(best_rows(view, likely, fusion.exact(likely).fused, limit))
         order = in_order(rankings)
-        cosines = dict(zip(near.numbers.tolist(), near.cosines.tolist(), strict=True))
+        cosines = dict(zip(near.tolist(), near_cosines.tolist(), strict=True))
         if question is not None:
             rest = np.array([number for number in order if number not in cosines], np.intp)
             cosines |= zip(rest.tolist(), exact(view, question, rest).tolist(), strict=True)
         return Hits(
             hits=hits_of(view, context, order, cosines, scores, fusion),
             visible=view.visible,
-            cosine_low=near.low if question is None else lowest(view, question, low=near.low),
-            cosine_high=near.high,
-            bm25_high=float(scores.max()),
             length=view.average(view.lengths(), known=lambda unseen: unseen.words),
         )
 

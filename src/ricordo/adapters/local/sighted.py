@@ -125,14 +125,10 @@ class Search:
         if sought.weights != Weights():
             likely = fusion.candidates(limit=limit)
             rankings.append(best_rows(view, likely, fusion.exact(likely).fused, limit))
-        seen = cosines[known.numbers] if len(known.numbers) else np.zeros(1)
-        exact = dict(zip(known.numbers.tolist(), seen.tolist(), strict=False))
+        exact = dict(zip(known.numbers.tolist(), cosines[known.numbers].tolist(), strict=True))
         return Hits(
             hits=hits_of(view, self._context, in_order(rankings), exact, self._told.bm25, fusion),
             visible=view.visible,
-            cosine_low=float(seen.min()),
-            cosine_high=float(seen.max()),
-            bm25_high=float(self._told.bm25.max()),
             length=float(view.lengths()[view.shown].sum() / view.visible),
         )
 
