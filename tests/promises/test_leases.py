@@ -7,9 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ricordo import Ricordo, Settings
+from ricordo.errors import Unavailable
 from ricordo.memory.holding import Holding
 from tests.support.fake_model import FakeModel, Reply, Request
+from tests.support.holding import held, impatient
 from tests.support.opening import Clock, opened, person
 from tests.support.talking import answer, extractor, item, turn
 
@@ -55,23 +59,24 @@ class Beats:
 class Model:
     """Answers when it is let."""
 
-    def __init__(self) -> None:
+    def __init__(self, reply: Reply | None = None) -> None:
+        self.reply = reply or answer(FALCON)
         self.asked = asyncio.Event()
         self.let = threading.Event()
         self._loop = asyncio.get_running_loop()
 
     def __call__(self, _: Request) -> Reply:
         self._loop.call_soon_threadsafe(self.asked.set)
-        self.let.wait(60)
-        return answer(FALCON)
+        self.let.wait(300)
+        return self.reply
 
 
 @asynccontextmanager
 async def at_work(
-    folder: Path, clock: Clock
+    folder: Path, clock: Clock, reply: Reply | None = None
 ) -> AsyncGenerator[tuple[Ricordo, Model, Beats, "asyncio.Task[int]"]]:
     """A worker whose model has just been asked, and takes its time."""
-    model, beats = Model(), Beats()
+    model, beats = Model(reply), Beats()
     with FakeModel(model) as served:
         async with opened(
             folder, clock=clock, extractor=extractor(served), settings=SETTINGS
@@ -153,6 +158,32 @@ async def test_a_worker_that_stood_still_has_lost_its_batch(tmp_path: Path) -> N
         model.let.set()
         assert await working == 1
         assert not (await memory.user(person()).list()).memories
+
+
+async def test_what_cannot_be_given_back_just_now_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Model and ledger are often away together: the turn does not wait for a lease to end then."""
+    impatient(monkeypatch)
+    clock, refused = Clock(), asyncio.Event()
+    async with at_work(tmp_path, clock, Reply(status=500)) as (memory, model, _, working):
+        retry = memory.ledger.retry
+
+        async def heard(*batch: Any, **more: Any) -> None:
+            try:
+                await retry(*batch, **more)
+            except Unavailable:
+                refused.set()
+                raise
+
+        monkeypatch.setattr(memory.ledger, "retry", heard)
+        with held(tmp_path / "memory.db"):
+            model.let.set()
+            async with asyncio.timeout(60):
+                await refused.wait()
+        assert await working == 1
+        backlog = await memory.ledger.backlog()
+        assert (backlog.waiting, backlog.leased, backlog.parked) == (1, 0, 0)
 
 
 async def test_what_is_left_of_a_batch_is_kept_as_a_whole(tmp_path: Path) -> None:
