@@ -9,6 +9,7 @@ from ricordo.errors import Invalid
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS, FILE
+from ricordo.hosts.cli.reading_events import READERS
 from ricordo.hosts.cli.signals import signalled, until_told
 from ricordo.model import UserScope, check_id
 
@@ -211,4 +212,4 @@ def _consumer_name(name: str) -> str:
     return name
 
 
-EVENTS = (init_events, relay, tail, permissions)
+EVENTS = (init_events, relay, tail, *READERS, permissions)

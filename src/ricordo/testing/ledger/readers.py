@@ -159,6 +159,7 @@ class ReaderTests(Sealed):
         await ledger.retire("o", at=clock.forward(2 * QUIET))
         assert not await ledger.report("o", position=2, term=term)
         again = await ledger.hold("o", holder="a", at=clock(), seconds=30)
+        assert again is not None
         assert again == term + 1
         assert not await ledger.report("o", position=2, term=again), "it was not readmitted"
         assert await ledger.readmit("o") == 0
