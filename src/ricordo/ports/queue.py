@@ -72,7 +72,8 @@ class Queue(Protocol):
         ...
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
-        """Queue a parked job again, attempts 0. Raises `NotFound`."""
+        """Queue a parked job again, attempts 0, and announce `TurnReplayed` of a turn. Raises
+        `NotFound`."""
         ...
 
     async def drop(self, job_id: int, *, scope: Scope) -> None:

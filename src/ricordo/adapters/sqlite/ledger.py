@@ -237,7 +237,9 @@ class SqliteLedger:
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """See `ricordo.ports.Queue`."""
-        await self._writer.submit(lambda connection: queue.replay(connection, job_id, scope=scope))
+        await self._writer.submit(
+            lambda connection: queue.replay(connection, job_id, scope=scope, now=self._clock())
+        )
 
     async def drop(self, job_id: int, *, scope: Scope) -> None:
         """See `ricordo.ports.Queue`."""

@@ -198,11 +198,20 @@ def _show(here: Here, position: int, event: "Event") -> None:
 
 def _ids(event: "Event") -> dict[str, str | list[str]]:
     """What an event is about, by id."""
-    names = ("memory_id", "refusal_id", "entity_id", "thread_id", "run_id", "subject")
+    names = (
+        "memory_id",
+        "refusal_id",
+        "proposal_id",
+        "entity_id",
+        "thread_id",
+        "run_id",
+        "subject",
+    )
     found: dict[str, str | list[str]] = {
         name: str(getattr(event, name)) for name in names if hasattr(event, name)
     }
-    found["memory_ids"] = list(getattr(event, "memory_ids", ()))
+    for name in ("memory_ids", "relation_ids"):
+        found[name] = list(getattr(event, name, ()))
     return found
 
 

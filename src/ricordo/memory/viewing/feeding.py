@@ -8,8 +8,12 @@ from ricordo.events import (
     Event,
     OrganizationMemoryRecalled,
     TurnParked,
+    TurnReplayed,
     UserMemoryErased,
     UserMemoryRecalled,
+    UserMemoryRefused,
+    UserMergeDecided,
+    UserMergeProposed,
 )
 from ricordo.memory.readmitting import readmitted
 from ricordo.memory.viewing.syncing import Sync
@@ -20,7 +24,15 @@ LEASE = 30.0
 """Seconds for which a feeder is elected; it asks again long before."""
 
 _AT_ONCE = 256
-_CHANGES_NOTHING = (UserMemoryRecalled, OrganizationMemoryRecalled, TurnParked)
+_CHANGES_NOTHING = (
+    UserMemoryRecalled,
+    UserMemoryRefused,
+    UserMergeDecided,
+    UserMergeProposed,
+    OrganizationMemoryRecalled,
+    TurnParked,
+    TurnReplayed,
+)
 
 
 class Feeder:
