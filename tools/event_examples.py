@@ -50,6 +50,7 @@ def example(kind: type[Event]) -> Event:
         "change": "edited",
         "agent": "coder",
         "subject": hashed(ALICE),
+        "proposal_id": "p_7c41e8a90d2fb6351e08",
         "refusal_id": "x_1f0e9d8c7b6a59483726",
         "rule": Rule.VOCABULARY,
         "thread_id": "thread-7",

@@ -70,6 +70,25 @@ Without `kinds` all are delivered, with a class its subclasses too (`UserEvent`,
 `OrganizationEvent`, `Event`). With `consumer="a name"` the position is kept in the file: who comes
 again under that name goes on after the last event that it was done with.
 
+Events that a named consumer has yet to read are kept, however old they are. One that does not come
+back is retired (`memory.retire_reader("a name")`, `ricordo events retire`), so that it holds
+nothing up. Should it come back, it gets `Retired`; with `come_back=True` it goes on with what is
+there, and `missed` of the subscription says how many events are gone. Erasures always wait for
+it.
+
+## What has none
+
+Some acts have no event of their own, each for a reason:
+
+- a turn that is accepted: nothing became true of memory yet. What became of it is announced;
+- a proposed merge that is withdrawn, with its pass or with one of its entities: nobody decided;
+- relations that go with their memory: the event of the memory stands for them. They have one where
+  they are closed, lapse or open again while no memory changes;
+- a dead letter or a refusal that its owner forgets: it never was memory;
+- a memory that a file has in the very same words, from the same turns: nothing changed;
+- what a person looks at: only what is given to an agent, or to a question, is recalled;
+- reindexing, views, moving to another ledger: what is remembered stays the same.
+
 ## Over NATS
 
 With `nats_url` set, the same events are published to a stream of NATS JetStream (see
@@ -111,9 +130,10 @@ FIELDS = {
     "memory_ids": "the memories",
     "kind": "`preference` or `fact`",
     "reasons": "names of the policy checks that want a person to look",
-    "relation_ids": "relations that the memory brought into the graph",
+    "relation_ids": "the relations: those that a memory brought into the graph, or that changed",
     "version": "the memory's version from now on",
-    "change": "what changed, in one word, such as `edited`, `superseded`, `merged`, `demoted`",
+    "change": "what changed, in one word, such as `edited`, `superseded`, `merged`, `demoted`; of "
+    "relations `closed`, `lapsed`, `reopened`",
     "agent": "the agent that was given them; none where a person asked directly",
     "subject": "the keyed hash of the erased scope, as on the receipt",
     "refusal_id": "the kept refusal; `refusals()` and `ricordo review refusals` show it",
@@ -126,6 +146,7 @@ FIELDS = {
     "entity_id": "the entity",
     "into_id": "the entity that stands for it",
     "merge_id": "the merge; `unmerge` takes it back",
+    "proposal_id": "the proposal; `merge_proposals()` shows those that wait",
 }
 """What each field of an event means."""
 

@@ -109,8 +109,8 @@ stable:
   `count`), `partitions` (`count`, `largest`), `backlog` (`waiting`, `leased`, `parked`, and since
   when: `oldest`, `oldest_leased`, `oldest_parked`), `outbox` (`events`, `behind` by consumer); of
   one scope `bytes` are its own (`texts`, `index`), of the whole file all (`file`, `log`, `free`,
-  `index`), with `views` (`view`, `sort`, `build`,
-  `engine`, `behind`, `fault`, `configured`); `latencies` of this process by act (`count`, `failed`,
+  `index`), with `views` (`view`, `sort`, `build`, `engine`, `behind`, `fault`, `configured`) and
+  `readers` (as of `events readers`); `latencies` of this process by act (`count`, `failed`,
   `ms`: `p50`, `p95`, `max`, `buckets` by upper bound in milliseconds); with `--probe` also `probe`
   (`recalls`, `degraded`, `visible`, and `ms` by stage: `p50`, `p95`, `max`);
 - `verify`: `sound`, `differences` (`view`, `scope`, `missing`, `extra`, `stale`, `mended`);
@@ -120,6 +120,9 @@ stable:
 - `events init`: `dry_run`, `changes` (`sort`, `name`, `act`: `create`, `update`, `keep`; `fields`);
   `events relay`: `from`, `to` (positions), `behind`; `events tail`: one line per event: `position`,
   `id`, `event`, `at`, `scope`, and the ids that it is about;
+- `events readers`: `items`, each with `reader`, `state` (`at work`, `up to date`, `away`,
+  `retired`), `position`, `behind`, `waiting_since`, `seen`, `retired_at`, `missed`; `cursor`;
+  `events retire`: the same of the one;
 - `worker`: counts by name; `reindex`: `indexed`, `left`; `import`: `turns`, `memories`, `known`,
   `skipped`, `ended`; `init`: `database`, `created`.
 

@@ -10,7 +10,8 @@
     ├── Denied             the principal lacks the right
     ├── Conflict           the state has moved on, or does not fit
     │   ├── SpaceMismatch  stored vectors come from another embedding model or transform
-    │   └── Erased         the person was erased after this was said
+    │   ├── Erased         the person was erased after this was said
+    │   └── Retired        the reader of events was retired; some may be gone that it never had
     ├── Unavailable        try again later
     │   └── DeadlineExceeded
     └── Corrupt            the stored file is not what it should be
@@ -73,6 +74,10 @@ class SpaceMismatch(Conflict):
 
 class Erased(Conflict):
     """The person was erased after this was said; a late write does not bring them back."""
+
+
+class Retired(Conflict):
+    """Events are not kept for this reader any more: an operator retired it. It may come back."""
 
 
 class Unavailable(RicordoError):

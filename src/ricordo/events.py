@@ -51,6 +51,13 @@ class UserMemoryProposed(UserEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemoryRefused(UserEvent):
+    """What a model made of a turn was no memory; it is kept for the user to see."""
+
+    refusal_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserMemoryStored(UserEvent):
     """A memory became active, or gained an origin when it was said again."""
 
@@ -139,12 +146,37 @@ class OrganizationRelationRefused(OrganizationEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UserRelationUpdated(UserEvent):
+    """Relations of a user's graph changed by themselves: a newer value closed them, their last day
+    was over, or a pass that had closed them was taken back."""
+
+    relation_ids: tuple[str, ...]
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationRelationUpdated(OrganizationEvent):
+    """Relations of an organization's graph were closed by a newer value."""
+
+    relation_ids: tuple[str, ...]
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParked(UserEvent):
     """A turn could not be extracted and went to the dead letters."""
 
     thread_id: str
     run_id: str
     reason: str = field(default="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReplayed(UserEvent):
+    """A turn left the dead letters, and is tried anew."""
+
+    thread_id: str
+    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +193,26 @@ class OrganizationReviewDecided(OrganizationEvent):
     """A curator approved or rejected what was proposed for an organization's memory."""
 
     memory_id: str
+    approved: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMergeProposed(UserEvent):
+    """A pass found two entities of a user's graph that seem to be one; it waits for a person."""
+
+    proposal_id: str
+    entity_id: str
+    into_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMergeDecided(UserEvent):
+    """A user approved or rejected that two entities become one."""
+
+    proposal_id: str
+    entity_id: str
+    into_id: str
     approved: bool
     by: str
 
@@ -230,8 +282,10 @@ ALL: tuple[type[Event], ...] = (
     OrganizationMemoryRetracted,
     OrganizationMemoryUpdated,
     OrganizationRelationRefused,
+    OrganizationRelationUpdated,
     OrganizationReviewDecided,
     TurnParked,
+    TurnReplayed,
     UserEntityAliased,
     UserEntityMerged,
     UserEntityUnmerged,
@@ -239,9 +293,13 @@ ALL: tuple[type[Event], ...] = (
     UserMemoryForgotten,
     UserMemoryProposed,
     UserMemoryRecalled,
+    UserMemoryRefused,
     UserMemoryStored,
     UserMemoryUpdated,
+    UserMergeDecided,
+    UserMergeProposed,
     UserRelationRefused,
+    UserRelationUpdated,
     UserReviewDecided,
 )
 """Every event that can be announced."""

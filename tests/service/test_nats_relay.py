@@ -182,6 +182,33 @@ async def test_a_server_that_was_away_from_the_first_is_waited_for(
     await relay.close()
 
 
+async def test_a_relay_that_was_retired_comes_back_and_says_what_is_missing(
+    ledger: SqliteLedger, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Promise 11 too: whoever was erased meanwhile leaves the stream, however much was pruned."""
+    await make_streams(ledger, settings)
+    relay = await make_relay(ledger, settings)
+    gone, stays = PEOPLE[:2]
+    await tell(ledger, 3, scopes=[gone])
+    await relay.drain()
+    await relay.resign()
+    await tell(ledger, 4, scopes=[stays])
+    await ledger.write(lambda tx: tx.erase(scope=gone, at=now()), scope=gone)
+    await tell(ledger, 2, scopes=[stays])
+    late = now() + timedelta(days=1)
+    await ledger.retire(RELAY, at=late)
+    assert await ledger.prune(before=late, limit=3) == 3
+    assert await relay.drain() == 4
+    assert "3 events are gone" in caplog.text
+    found = await held(str(settings.nats_url), events_stream(settings))
+    subject = await ledger.subject(scope=gone)
+    assert [seen.subject.split(".")[5] for seen in found if seen.subject.endswith(subject)] == [
+        "erased"
+    ]
+    assert [seen.id for seen in found] == [event.id for _, event in await outbox(ledger)]
+    await relay.close()
+
+
 async def test_an_erased_person_leaves_the_stream(ledger: SqliteLedger, settings: Settings) -> None:
     """Promise 11: what was announced of them goes; that they were erased stays, and what others
     did."""

@@ -331,6 +331,29 @@ async def test_what_is_no_sign_goes_to_the_dead_letters(tmp_path: Path, settings
     assert counted == Counter(error for _, error in NO_SIGNS)
 
 
+@pytest.mark.parametrize("status", ["100", "404", "408", "409", "503"])
+async def test_a_message_that_speaks_as_the_server_does_is_one_like_any_other(
+    tmp_path: Path, settings: Settings, status: str
+) -> None:
+    """Whoever may publish there could otherwise write what the client takes for the server's word:
+    the message would lie for ever, or the worker hear nothing any more."""
+    subject = f"{settings.nats_prefix}.acme.work.x"
+    headers = {"Status": status, "Description": "Idle Heartbeat"}
+    with FakeModel(collecting) as model:
+        async with process(tmp_path, settings) as agent, process(tmp_path, settings, model) as one:
+            await prepare(agent.ledger, settings)
+            slowly(one)
+            async with connected(settings) as client:
+                await client.publish(subject, b"", headers=headers)
+                await client.publish(subject, FORGED, headers=headers)
+                await client.flush()
+            async with at_work(one):
+                await until(lambda: settled(settings))
+                await observe(agent, "stamps")
+                await until(lambda: knows(agent, "stamps"))
+    assert [letter["error"] for _, letter in await dead(settings)] == ["Unreadable", "Denied"]
+
+
 async def test_another_ledgers_sign_is_forged(tmp_path: Path, settings: Settings) -> None:
     """A sign that is moved to another subject, or made with another secret, is refused."""
     (tmp_path / "other").mkdir()

@@ -8,7 +8,9 @@ import pytest
 
 from ricordo import Ricordo, Settings
 from ricordo.access import user_scope
-from ricordo.errors import NotFound, SpaceMismatch, Unavailable
+from ricordo.errors import Conflict, NotFound, SpaceMismatch, Unavailable
+from ricordo.events import UserMemoryErased
+from ricordo.memory.pruning import Retention, prune_now
 from ricordo.memory.viewing.outside import Outside
 from ricordo.memory.viewing.rebuilding import rebuild
 from ricordo.memory.viewing.verifying import Difference, verify
@@ -279,6 +281,40 @@ async def test_another_model_needs_another_build(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Failed to obtain server version")
+async def test_a_view_that_was_retired_is_made_equal_again(tmp_path: Path) -> None:
+    """Switched off for good, it holds nothing up; set again, it forgets first, then catches up."""
+    clock = Clock()
+    with_view, without = settings(tmp_path), Settings(worker=False)
+    async with opened(tmp_path, settings=with_view, clock=clock) as memory:
+        first, _ = await said(memory, *TEXTS[:2])
+        await said(memory, "Bob sings", user="bob")
+        outside = await feed(memory)
+        name = (await outside.feeder()).sync.build.consumer
+        await outside.close()
+        clock.pass_by(days=1)
+        with pytest.raises(Conflict, match="take the view out"):
+            await memory.retire_reader(name)
+    async with opened(tmp_path, settings=without, clock=clock) as memory:
+        await memory.user(person(), agent="coder").forget(first)
+        await memory.user(person("bob"), agent="coder").erase()
+        await said(memory, *TEXTS[2:])
+        [reader] = await memory.readers()
+        assert (reader.name, reader.behind > 0) == (name, True)
+        assert (await memory.retire_reader(name)).retired_at is not None
+        clock.pass_by(days=99)
+        assert await prune_now(memory.services, keep=Retention()) > 0
+        assert [type(e) for _, e in await memory.ledger.announced(after=0, limit=9)] == [
+            UserMemoryErased
+        ]
+    async with opened(tmp_path, settings=with_view, clock=clock) as memory:
+        outside = await feed(memory)
+        view = (await outside.feeder()).sync.view
+        assert await view.scopes() == {await memory.ledger.subject(scope=SCOPE)}
+        assert await differences(memory) == []
+        [reader] = await memory.readers()
+        assert (reader.retired_at, reader.behind) == (None, 0)
+
+
 async def test_a_view_that_is_down_stops_nothing(tmp_path: Path) -> None:
     """Promise 5: writes go on, recall answers by words and says what is missing."""
     down = Settings(

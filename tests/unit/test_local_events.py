@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from ricordo.adapters.local import LocalEvents
 from ricordo.adapters.sqlite import SqliteLedger
-from ricordo.errors import Conflict, Invalid
+from ricordo.errors import Conflict, Invalid, Retired
 from ricordo.events import (
     Event,
     OrganizationEvent,
@@ -205,3 +206,43 @@ async def test_names_are_checked(ledger: SqliteLedger) -> None:
         pass
     with pytest.raises(ValueError, match="poll"):
         LocalEvents(ledger, poll=0)
+
+
+async def retire(ledger: SqliteLedger, consumer: str) -> None:
+    """As an operator does when it has not been seen for a while, and prune what is old."""
+    await ledger.retire(consumer, at=NOON + timedelta(days=1))
+    await ledger.prune(before=NOON + timedelta(days=1), limit=2)
+
+
+async def test_a_retired_consumer_is_told_and_may_come_back(ledger: SqliteLedger) -> None:
+    """By a typed error; coming back, it hears what is there and how much is gone."""
+    bus = LocalEvents(ledger, poll=0.02)
+    async with bus.subscribe(consumer="mailer") as events:
+        assert events.missed == 0
+    await emit(ledger, "e1", "e2", "e3")
+    await retire(ledger, "mailer")
+    with pytest.raises(Retired, match="mailer"):
+        async with bus.subscribe(consumer="mailer"):
+            raise AssertionError("a retired one was let in")
+    with pytest.raises(Retired):
+        await anext(bus.subscribe(consumer="mailer"))
+    async with bus.subscribe(consumer="mailer", come_back=True) as events:
+        assert events.missed == 2
+        assert await take(events, 1) == ["e3"]
+    async with bus.subscribe(consumer="mailer", come_back=True) as events:
+        assert events.missed == 0, "it is one like any other again"
+
+
+async def test_a_consumer_that_is_retired_while_it_sleeps_is_told(ledger: SqliteLedger) -> None:
+    """At the latest when its progress is stored; it does not go on over a gap."""
+    bus = LocalEvents(ledger, poll=0.02)
+    async with bus.subscribe(consumer="mailer") as events:
+        await emit(ledger, "e1")
+        assert await take(events, 1) == ["e1"]
+        await retire(ledger, "mailer")
+        await emit(ledger, "e2")
+        with pytest.raises(Retired):
+            await take(events, 99)
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
+    await bus.close()

@@ -71,6 +71,7 @@ def example(kind: type[Event]) -> Event:
         "entity_id": "n_1",
         "into_id": "n_2",
         "merge_id": "g_1",
+        "proposal_id": "p_1",
         "kind": "fact",
         "reasons": ("sensitive",),
         "relation_ids": ("r_1",),

@@ -113,7 +113,7 @@ MOVED: tuple[Table, ...] = (
         key="id",
     ),
     _table("outbox", "position scope_id kind payload", key="position"),
-    _table("consumers", "name position", key="name", scope=None),
+    _table("consumers", "name position seen retired_at missed", key="name", scope=None),
     _table("audit", "row scope_id at act done_by subjects"),
     _table(
         "erasures",

@@ -12,18 +12,33 @@ from ricordo.events import (
     OrganizationMemoryDocumented,
     OrganizationMemoryRetracted,
     OrganizationMemoryUpdated,
+    OrganizationRelationUpdated,
     OrganizationReviewDecided,
     UserEntityAliased,
     UserEntityMerged,
     UserEntityUnmerged,
     UserMemoryForgotten,
     UserMemoryProposed,
+    UserMemoryRefused,
     UserMemoryStored,
     UserMemoryUpdated,
+    UserMergeDecided,
+    UserMergeProposed,
+    UserRelationUpdated,
     UserReviewDecided,
 )
 from ricordo.memory.services import Services
-from ricordo.model import Memory, OrganizationScope, Relation, Scope
+from ricordo.model import (
+    Memory,
+    MergeProposal,
+    OrganizationScope,
+    Origin,
+    Refusal,
+    Relation,
+    Scope,
+    Status,
+    UserScope,
+)
 
 
 class Telling(TypedDict):
@@ -74,6 +89,88 @@ def proposed(memory: Memory, *, services: Services) -> Event:
         memory_id=memory.id,
         kind=memory.kind,
         reasons=memory.reasons,
+    )
+
+
+def entered(memory: Memory, relations: Sequence[Relation], *, services: Services) -> Event:
+    """A memory came from a file: as what it came, and where it is only history, as imported."""
+    if memory.status is Status.ACTIVE:
+        return stored(memory, relations, services=services)
+    if memory.status is Status.PROPOSED and isinstance(memory.scope, UserScope):
+        return proposed(memory, services=services)
+    return updated(memory, "imported", services=services)
+
+
+def refused(refusal: Refusal, *, scope: UserScope, services: Services) -> Event:
+    """What a model made of a turn was no memory."""
+    origins = () if refusal.origin is None else (refusal.origin,)
+    return UserMemoryRefused(
+        id=services.new_id("e"),
+        at=refusal.at,
+        scope=scope,
+        origins=origins,
+        refusal_id=refusal.id,
+    )
+
+
+def relations_changed(
+    ids: Sequence[str],
+    change: str,
+    *,
+    scope: Scope,
+    services: Services,
+    origins: Sequence[Origin] = (),
+) -> Event:
+    """Relations changed by themselves.
+
+    Args:
+        origins: of what closed them, where something did.
+    """
+    event_id, at = services.new_id("e"), services.clock()
+    if isinstance(scope, OrganizationScope):
+        return OrganizationRelationUpdated(
+            id=event_id,
+            at=at,
+            scope=scope,
+            origins=tuple(origins),
+            relation_ids=tuple(ids),
+            change=change,
+        )
+    return UserRelationUpdated(
+        id=event_id,
+        at=at,
+        scope=scope,
+        origins=tuple(origins),
+        relation_ids=tuple(ids),
+        change=change,
+    )
+
+
+def merge_proposed(proposal: MergeProposal, *, scope: UserScope, services: Services) -> Event:
+    """Two entities seem to be one."""
+    return UserMergeProposed(
+        id=services.new_id("e"),
+        at=proposal.at,
+        scope=scope,
+        proposal_id=proposal.id,
+        entity_id=proposal.source,
+        into_id=proposal.target,
+    )
+
+
+def merge_decided(
+    proposal: MergeProposal, *, approved: bool, by: str, scope: UserScope, services: Services
+) -> Event:
+    """A person decided on a proposed merge."""
+    return UserMergeDecided(
+        id=services.new_id("e"),
+        at=services.clock(),
+        scope=scope,
+        proposal_id=proposal.id,
+        entity_id=proposal.source,
+        into_id=proposal.target,
+        approved=approved,
+        by=by,
     )
 
 

@@ -8,6 +8,7 @@ from ricordo.memory.consolidation import Habit, Keeper
 from ricordo.memory.intake import Intake, Pace
 from ricordo.memory.organization import UNSAID, OrganizationMemory, Unsaid
 from ricordo.memory.pruning import Retention, prune
+from ricordo.memory.readers import retire
 from ricordo.memory.recall import Recaller
 from ricordo.memory.relaying import Relay
 from ricordo.memory.run import Ask
@@ -16,7 +17,7 @@ from ricordo.memory.stats import Stats, stats
 from ricordo.memory.user import UserMemory
 from ricordo.memory.watching import watch
 from ricordo.model import Principal, Recollection
-from ricordo.ports import EventBus, Extractor, Ledger, Signs
+from ricordo.ports import EventBus, Extractor, Ledger, Reader, Signs
 
 
 class Ricordo:
@@ -129,6 +130,22 @@ class Ricordo:
     async def stats(self) -> Stats:
         """Count the whole file, and how long this process took: an operator's view, without ids."""
         return await stats(self._services)
+
+    async def readers(self) -> list[Reader]:
+        """Who reads events under a name, and how far behind they are: an operator's view. What one
+        of them has yet to read is kept, however old it is."""
+        return list(await self.ledger.readers())
+
+    async def retire_reader(self, name: str) -> Reader:
+        """Keep events no more for a reader that does not come back; erasures still wait for it.
+
+        Should it come back, it is told how many events are gone that it never had.
+
+        Raises:
+            NotFound: nobody ever read under that name.
+            Conflict: somebody reads under it just now, or it is of a view that is configured here.
+        """
+        return await retire(self._services, name)
 
     async def run(self) -> None:
         """Do the work that goes on in the background, until cancelled: learning, counting, and

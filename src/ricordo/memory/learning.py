@@ -156,6 +156,9 @@ class Learner:
                 refusals += await self._propose(tx, memory_id, claims, scope=scope)
             for refusal in lesson.refusals:
                 await tx.refuse(refusal)
+                if isinstance(scope, UserScope):
+                    told = announcing.refused(refusal, scope=scope, services=self._services)
+                    await tx.emit(told)
             if stored:
                 ids = [one.memory.id for one in stored]
                 await tx.audit("extract", by="worker", scope=scope, subjects=ids)

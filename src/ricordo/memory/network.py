@@ -164,6 +164,7 @@ class Naming:
             merge_id = await tx.merge_entities(*ends, at=at, scope=self._scope)
             await tx.audit("merge", by=self._by, scope=self._scope, subjects=[proposal_id, *ends])
             await tx.emit(announcing.merged(merge_id, ends, **self._told))
+            await self._decided(tx, found, approved=True)
             return merge_id
 
         return await self._services.ledger.write(work, scope=self._scope)
@@ -175,9 +176,21 @@ class Naming:
             found = await self._waiting(tx, proposal_id)
             await tx.decide_merge(proposal_id, rejected=True, scope=self._scope)
             await tx.audit("reject", by=self._by, scope=self._scope, subjects=[proposal_id])
+            await self._decided(tx, found, approved=False)
             return replace(found, rejected=True)
 
         return await self._services.ledger.write(work, scope=self._scope)
+
+    async def _decided(self, tx: Writing, found: MergeProposal, *, approved: bool) -> None:
+        if isinstance(found.scope, UserScope):
+            event = announcing.merge_decided(
+                found,
+                approved=approved,
+                by=self._by,
+                scope=found.scope,
+                services=self._services,
+            )
+            await tx.emit(event)
 
     async def _waiting(self, tx: Reading, proposal_id: str) -> MergeProposal:
         for proposal in await tx.merge_proposals(scope=self._scope):

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ricordo.errors import RicordoError
 from ricordo.events import Event, UserMemoryErased
+from ricordo.memory.readmitting import readmitted
 from ricordo.ports import EventStream, Ledger, Reached
 
 _log = logging.getLogger(__name__)
@@ -151,6 +152,7 @@ class Relay:
         if fresh:
             self._position = None
         if fresh and term is not None:
+            await readmitted(self._ledger, RELAY)
             # From the first time on, events wait for the relay, however long its stream is away.
             return await self._report(0)
         return term is not None

@@ -28,6 +28,7 @@ from ricordo.model import (
     OrganizationScope,
     Origin,
     Refusal,
+    Relation,
     RelationClaim,
     Scope,
     Sensitivity,
@@ -135,8 +136,9 @@ async def restore(
     space = await services.space()
 
     async def work(tx: Writing) -> tuple[bool, tuple[Refusal, ...]]:
-        if await _known(tx, memory):
+        if await _known(tx, memory, services=services):
             return False, ()
+        relations: tuple[Relation, ...] = ()
         refusals: tuple[Refusal, ...] = ()
         for at, text in enumerate(found.earlier, start=1):
             # An earlier text may be what another memory says now: a past that clashes with nothing.
@@ -150,9 +152,11 @@ async def restore(
                 # As for whatever a model found; its words may have another name for an end.
                 said = (final.text, *(o.quote for o in final.origins if o.quote is not None))
                 said_in = (*said, *names.meant_in(said, found.claims))
-            _, refusals = await relate(tx, final, found.claims, services=services, named_in=said_in)
+            relations, refusals = await relate(
+                tx, final, found.claims, services=services, named_in=said_in
+            )
         await tx.audit("import", by=by, scope=memory.scope, subjects=[memory.id])
-        await tx.emit(announcing.updated(final, "imported", services=services))
+        await tx.emit(announcing.entered(final, relations, services=services))
         return True, refusals
 
     fresh, refusals = await services.ledger.write(work, scope=memory.scope)
@@ -160,7 +164,7 @@ async def restore(
     return fresh
 
 
-async def _known(tx: Writing, memory: Memory) -> bool:
+async def _known(tx: Writing, memory: Memory, *, services: Services) -> bool:
     if await tx.memories([memory.id], scope=memory.scope):
         return True
     if memory.status is Status.SUPERSEDED:
@@ -172,6 +176,7 @@ async def _known(tx: Writing, memory: Memory) -> bool:
     if origins != known.origins:
         merged = replace(known, origins=origins, version=known.version + 1)
         await tx.put(merged, indexed=None, space=None)
+        await tx.emit(announcing.entered(merged, (), services=services))
     return True
 
 

@@ -11,6 +11,7 @@ from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
 from ricordo.memory.viewing.views import Standing
 from ricordo.model import Backlog, Census, Principal, Scope
+from ricordo.ports import Reader
 
 MOST_PROBES = 1_000
 
@@ -34,6 +35,7 @@ class Stats:
         latencies: by act, of this process since the memory was opened.
         counted: what went wrong or was spent, of this process.
         views: the views outside, where the whole ledger is counted.
+        readers: who reads events under a name, where the whole ledger is counted.
     """
 
     counts: Mapping[str, int]
@@ -43,6 +45,7 @@ class Stats:
     latencies: Mapping[str, Latency] = field(default_factory=dict[str, Latency])
     counted: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     views: tuple[Standing, ...] = ()
+    readers: tuple[Reader, ...] = ()
 
 
 async def stats(services: Services, *, scope: Scope | None = None) -> Stats:
@@ -56,6 +59,7 @@ async def stats(services: Services, *, scope: Scope | None = None) -> Stats:
         latencies=services.measures.latencies(),
         counted=services.measures.counts(),
         views=tuple(await services.views.standing()) if scope is None else (),
+        readers=tuple(await ledger.readers()) if scope is None else (),
     )
 
 

@@ -154,6 +154,15 @@ async def relate(
         new_id=services.new_id,
         named_in=named_in,
     )
+    if admission.closed:
+        event = announcing.relations_changed(
+            [relation.id for relation in admission.closed],
+            "closed",
+            scope=memory.scope,
+            services=services,
+            origins=memory.origins,
+        )
+        await tx.emit(event)
     await _retire(tx, admission.closed, memory, services=services)
     return admission.relations, admission.refusals
 

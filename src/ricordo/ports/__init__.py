@@ -28,7 +28,7 @@ from ricordo.ports.models import (
     StatedRelation,
 )
 from ricordo.ports.offices import Offices
-from ricordo.ports.queue import RECENT, Heard, Outbox, Queue
+from ricordo.ports.queue import QUIET, RECENT, Heard, Outbox, Queue, Reader
 from ricordo.ports.rows import PartitionState, Rows
 from ricordo.ports.searching import Drawn, Excerpt, Searchable, Searching, SearchingLedger
 from ricordo.ports.signs import Sign, Signs
@@ -49,6 +49,7 @@ from ricordo.ports.walking import Link, Walking
 
 __all__ = [
     "BOUNDS",
+    "QUIET",
     "RECENT",
     "Act",
     "Analyzer",
@@ -92,6 +93,7 @@ __all__ = [
     "Point",
     "Queue",
     "Reached",
+    "Reader",
     "Reading",
     "Request",
     "Requests",

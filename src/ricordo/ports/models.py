@@ -127,10 +127,15 @@ class EventBus(Protocol):
     """Brings events from the outbox to those who asked for them."""
 
     def subscribe(
-        self, *, kinds: Sequence[type[Event]] = (), consumer: str | None = None
+        self,
+        *,
+        kinds: Sequence[type[Event]] = (),
+        consumer: str | None = None,
+        come_back: bool = False,
     ) -> AsyncIterator[Event]:
         """Events from now on, of these kinds (all without any), until the iterator is closed.
 
-        A named consumer goes on after the last event that it was done with.
+        A named consumer goes on after the last event that it was done with. One that was retired
+        gets `Retired`; with `come_back` it goes on with what is there.
         """
         ...

@@ -1,7 +1,8 @@
 """Turns on their way in, and events on their way out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from ricordo.events import Event
@@ -71,7 +72,8 @@ class Queue(Protocol):
         ...
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
-        """Queue a parked job again, attempts 0. Raises `NotFound`."""
+        """Queue a parked job again, attempts 0, and announce `TurnReplayed` of a turn. Raises
+        `NotFound`."""
         ...
 
     async def drop(self, job_id: int, *, scope: Scope) -> None:
@@ -84,8 +86,49 @@ class Queue(Protocol):
         ...
 
 
+QUIET = 60.0
+"""Seconds without an acknowledgement after which a reader without an office may be retired."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Who reads the outbox under a name, as the ledger knows them.
+
+    Args:
+        name: of the consumer.
+        position: up to where it has acknowledged.
+        behind: events that are there and that it has yet to acknowledge.
+        waiting_since: when the oldest of these happened.
+        seen: when it last acknowledged; None where that was not noted yet.
+        held_until: until when a process has the office of that name, or feeds the view.
+        retired_at: since when nothing but erasures is kept for it; None for all others.
+        missed: events that were pruned since, and that it never had.
+    """
+
+    name: str
+    position: int
+    behind: int = 0
+    waiting_since: datetime | None = None
+    seen: datetime | None = None
+    held_until: datetime | None = None
+    retired_at: datetime | None = None
+    missed: int = 0
+
+    def at_work(self, at: datetime) -> bool:
+        """Whether somebody reads under that name just now."""
+        held = self.held_until is not None and self.held_until > at
+        return held or (self.seen is not None and self.seen > at - timedelta(seconds=QUIET))
+
+
 class Outbox(Protocol):
-    """Events on their way out, in order."""
+    """Events on their way out, in order.
+
+    1. What a known consumer has yet to acknowledge is not pruned, however old it is.
+    2. A retired consumer holds nothing up; only erasures wait for it, so that whoever comes back
+       forgets whom it shall forget.
+    3. A retired consumer can acknowledge nothing until it was readmitted, and is told then how many
+       events it never had.
+    """
 
     async def announced(self, *, after: int, limit: int) -> list[tuple[int, Event]]:
         """Events with a position above `after`, in order."""
@@ -96,7 +139,26 @@ class Outbox(Protocol):
         ...
 
     async def acknowledge(self, consumer: str, position: int) -> None:
-        """Remember that a consumer is done up to `position`."""
+        """Remember that a consumer is done up to `position`. Raises `Retired`."""
+        ...
+
+    async def readers(self) -> Sequence[Reader]:
+        """Every known consumer, by name, those that were retired included."""
+        ...
+
+    async def retire(self, consumer: str, *, at: datetime) -> None:
+        """Wait for a consumer no more; again, nothing changes. Whoever holds the office of that
+        name loses it.
+
+        Raises:
+            NotFound: nobody ever read under that name.
+            Conflict: somebody reads under it at that time, see `Reader.at_work`.
+        """
+        ...
+
+    async def readmit(self, consumer: str) -> int | None:
+        """Wait for a retired consumer again, from where it was; how many events it never had. None,
+        changing nothing, for one that was not retired."""
         ...
 
     async def latest(self) -> int:
@@ -104,6 +166,6 @@ class Outbox(Protocol):
         ...
 
     async def prune(self, *, before: datetime, limit: int) -> int:
-        """Of the `limit` oldest events that every known consumer has acknowledged, remove those
-        that happened before that instant; how many those were. Positions stay."""
+        """Of the `limit` oldest events that nobody waits for, remove those that happened before
+        that instant; how many those were. Positions stay."""
         ...

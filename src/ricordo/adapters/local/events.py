@@ -32,7 +32,11 @@ class LocalEvents:
         self._open: set[Subscription] = set()
 
     def subscribe(
-        self, *, kinds: Sequence[type[Event]] = (), consumer: str | None = None
+        self,
+        *,
+        kinds: Sequence[type[Event]] = (),
+        consumer: str | None = None,
+        come_back: bool = False,
     ) -> Subscription:
         """Events from now on, of these kinds (all without any), until the iterator is closed.
 
@@ -42,6 +46,9 @@ class LocalEvents:
             kinds: these and their subclasses.
             consumer: a name under which progress is kept: who comes again under it goes on after
                 the last event that it was done with.
+            come_back: go on with what is there although the name was retired; how many events are
+                gone, `Subscription.missed` says. Without it, entering the subscription or asking it
+                for an event raises `Retired`.
 
         Raises:
             Invalid: a name that cannot serve as an id.
@@ -55,6 +62,7 @@ class LocalEvents:
             self._outbox,
             kinds=tuple(kinds),
             consumer=consumer,
+            come_back=come_back,
             bell=self._bell,
             poll=self._poll,
             leave=self._open.discard,

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from ricordo.adapters.local.bell import Bell
+from ricordo.errors import Retired
 from ricordo.events import Event
 from ricordo.ports import Outbox
 
@@ -20,6 +21,12 @@ class Subscription:
     first event was asked for, is surely delivered. An event is done with when the next one is asked
     for; a named consumer's progress is stored when it has caught up or closes, so after a crash
     some events come again. For one reader at a time.
+
+    A consumer that was retired raises `Retired`, unless it came back; one that is retired meanwhile
+    does when its progress is stored.
+
+    Attributes:
+        missed: events that were pruned while the consumer was retired, and that it never had.
     """
 
     def __init__(
@@ -28,11 +35,14 @@ class Subscription:
         *,
         kinds: tuple[type[Event], ...],
         consumer: str | None,
+        come_back: bool,
         bell: Bell,
         poll: float,
         leave: Callable[["Subscription"], None],
     ) -> None:
         self.consumer = consumer
+        self.missed = 0
+        self._come_back = come_back
         self._outbox = outbox
         self._kinds = kinds or (Event,)
         self._bell = bell
@@ -95,8 +105,10 @@ class Subscription:
         """Find where to begin: where the consumer was, or at the end."""
         known = None if self.consumer is None else await self._outbox.position(self.consumer)
         start = await self._outbox.latest() if known is None else known
-        if self.consumer is not None and known is None:
-            await self._outbox.acknowledge(self.consumer, start)
+        if self.consumer is not None:
+            if self._come_back:
+                self.missed = await self._outbox.readmit(self.consumer) or 0
+            await self._acknowledge(self.consumer, start)  # which a retired one may not
         self._read_to = self._done = self._stored = start
 
     async def _read_on(self) -> None:
@@ -113,5 +125,13 @@ class Subscription:
 
     async def _store(self) -> None:
         if self.consumer is not None and self._done > self._stored:
-            await self._outbox.acknowledge(self.consumer, self._done)
+            await self._acknowledge(self.consumer, self._done)
             self._stored = self._done
+
+    async def _acknowledge(self, consumer: str, position: int) -> None:
+        try:
+            await self._outbox.acknowledge(consumer, position)
+        except Retired:
+            self._closed = True
+            self._leave(self)
+            raise

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -14,18 +14,13 @@ from nats.js import errors as stream
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from ricordo.adapters.nats.connection import NatsConnection
+from ricordo.adapters.nats.pulling import Pull, headers_of
 from ricordo.adapters.nats.requests import bearer
 from ricordo.errors import NotFound, RicordoError, Unavailable
 from ricordo.ports import Delivery
 from ricordo.wire import AUTHORIZATION, write_dead
 
 _NAMES = "$JS.API.STREAM.NAMES"
-
-_GRACE = 5.0
-"""Seconds beyond its patience after which a look for messages is given up."""
-
-_LOOK = 1.0
-"""Seconds between looks at whether an answer still can come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +58,7 @@ class NatsExchange:
         self._dead_stream, self._dead_subject = dead
         self._making = asyncio.Lock()
         self._made: dict[str, Client] = {}
-        self._free: dict[str, list[_Pull]] = {}
+        self._free: dict[str, list[Pull]] = {}
 
     async def open(self) -> None:
         """See `ricordo.ports.Exchange`."""
@@ -82,7 +77,7 @@ class NatsExchange:
         """See `ricordo.ports.Exchange`."""
         client = await self._ready(source)
         free = self._free.setdefault(source, [])
-        pull = free.pop() if free else _Pull(client, source, self._wanted.consumer)
+        pull = free.pop() if free else Pull(client, source, self._wanted.consumer)
         try:
             async with self._connection.in_words():
                 message = await pull.next(patience)
@@ -243,45 +238,6 @@ class NatsExchange:
         return sorted({subject for subject in met if subject is not None})
 
 
-class _Pull:
-    """Asks a durable consumer for one message after the other.
-
-    The library's own way of doing this takes a header that a publisher wrote for a word of the
-    server, and leaves such a message lying for ever.
-    """
-
-    def __init__(self, client: Client, source: str, consumer: str) -> None:
-        self.client = client
-        self._ask = f"$JS.API.CONSUMER.MSG.NEXT.{source}.{consumer}"
-        self._inbox = client.new_inbox()
-        self._heard: asyncio.Queue[Msg] = asyncio.Queue()
-        self._listening: Any = None
-
-    async def next(self, patience: float) -> Msg | None:
-        """The next message; None when the server says that there is none."""
-        if self._listening is None:
-            client: Any = self.client
-            self._listening = await client.subscribe(self._inbox, cb=self._heard.put)
-        asked = {"batch": 1, "expires": int(patience * 1e9)}
-        await self.client.publish(self._ask, json.dumps(asked).encode(), reply=self._inbox)
-        waited = 0.0
-        while waited < patience + _GRACE and not self.client.is_closed:
-            try:
-                async with asyncio.timeout(_LOOK):
-                    message = await self._heard.get()
-            except TimeoutError:
-                waited += _LOOK
-                continue
-            if message.reply.startswith("$JS.ACK."):
-                return message
-            status = _headers(message).get("Status", "")
-            if status in ("404", "408"):
-                return None
-            if status != "100":
-                raise Unavailable(f"the consumer of a stream is gone or has moved ({status})")
-        raise Unavailable("a stream does not answer")
-
-
 def meet(wanted: str, kept: str) -> str | None:
     """The pattern of what fits both; None where nothing does. Only `kept` may end in ``>``."""
     theirs = kept.split(".")
@@ -308,13 +264,9 @@ def _time(when: object) -> datetime:
     return when if isinstance(when, datetime) else datetime.fromisoformat(str(when))
 
 
-def _headers(message: Msg) -> Mapping[str, str]:
-    return cast("Mapping[str, str]", cast("Any", message).headers or {})
-
-
 def _delivery(message: Msg) -> Delivery:
     place = message.metadata
-    headers = {name.lower(): value for name, value in _headers(message).items()}
+    headers = {name.lower(): value for name, value in headers_of(message).items()}
     return Delivery(
         subject=message.subject,
         payload=message.data,

@@ -12,11 +12,11 @@ from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.js import JetStreamContext
 
 from ricordo.adapters.nats.connection import NatsConnection, heed_cancelling
 from ricordo.adapters.nats.dead import DeadLetters
 from ricordo.adapters.nats.plan import check_owner
+from ricordo.adapters.nats.pulling import Pull
 from ricordo.errors import Denied, RicordoError, Unreadable
 from ricordo.model import Turn, UserScope
 from ricordo.ports import Sign
@@ -85,7 +85,7 @@ class NatsSigns:
         self._sending: asyncio.Task[None] | None = None
         self._silent_until = 0.0
         self._client: Client | None = None
-        self._pulling: JetStreamContext.PullSubscription | None = None
+        self._pulling: Pull | None = None
 
     @property
     def heard(self) -> bool:
@@ -107,7 +107,7 @@ class NatsSigns:
             pulling = await self._subscribed()
             try:
                 async with self._connection.in_words():
-                    message = await self._next(pulling)
+                    message = await pulling.next(_LINGER)
             except RicordoError:
                 self._pulling = None
                 raise
@@ -157,7 +157,7 @@ class NatsSigns:
         async with self._connection.in_words():
             await client.publish(subject, write_sign(sign, seal=seal), headers=headers)
 
-    async def _subscribed(self) -> JetStreamContext.PullSubscription:
+    async def _subscribed(self) -> Pull:
         client = await self._connection.client()
         if self._pulling is not None and self._client is client:
             return self._pulling
@@ -166,17 +166,9 @@ class NatsSigns:
             info = await js.stream_info(self._stream)
             check_owner(self._stream, info.config.metadata, ledger=self._ledger)
             await js.consumer_info(self._stream, WORKERS)
-            self._pulling = await js.pull_subscribe_bind(WORKERS, stream=self._stream)
+        self._pulling = Pull(client, self._stream, WORKERS)
         self._client = client
         return self._pulling
-
-    async def _next(self, pulling: JetStreamContext.PullSubscription) -> Msg | None:
-        """The next message; None where none came for a while."""
-        try:
-            [message] = await pulling.fetch(1, timeout=_LINGER)
-        except TimeoutError:
-            return None
-        return message
 
     async def _sound(self, message: Msg) -> "NatsSign | None":
         try:

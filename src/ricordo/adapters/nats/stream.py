@@ -124,7 +124,7 @@ class NatsEvents:
             except NotFoundError:
                 return None
         headers = cast("Mapping[str, str]", cast("Any", message).headers or {})
-        position = headers.get(POSITION, "")
+        position = str(headers.get(POSITION, ""))
         if not position.isdigit():
             raise Conflict(
                 f"the newest message of the stream {self._stream} was not written by Ricordo; only "

@@ -34,7 +34,18 @@ from ricordo.model import (
     Space,
     Turn,
 )
-from ricordo.ports import RECENT, Finding, Heard, Look, Mark, Searching, Unindexed, ViewBuild, Work
+from ricordo.ports import (
+    RECENT,
+    Finding,
+    Heard,
+    Look,
+    Mark,
+    Reader,
+    Searching,
+    Unindexed,
+    ViewBuild,
+    Work,
+)
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Session)
@@ -286,7 +297,20 @@ class PostgresLedger:
 
     async def acknowledge(self, consumer: str, position: int) -> None:
         """See `ricordo.ports.Outbox`."""
-        await self._alone(lambda on: outbox.acknowledge(on, consumer, position))
+        now = self._clock()
+        await self._alone(lambda on: outbox.acknowledge(on, consumer, position, now=now))
+
+    async def readers(self) -> Sequence[Reader]:
+        """See `ricordo.ports.Outbox`."""
+        return await self._alone(outbox.readers)
+
+    async def retire(self, consumer: str, *, at: datetime) -> None:
+        """See `ricordo.ports.Outbox`."""
+        await self._alone(lambda on: outbox.retire(on, consumer, at=at))
+
+    async def readmit(self, consumer: str) -> int | None:
+        """See `ricordo.ports.Outbox`."""
+        return await self._alone(lambda on: outbox.readmit(on, consumer, now=self._clock()))
 
     async def latest(self) -> int:
         """See `ricordo.ports.Outbox`."""
@@ -309,7 +333,7 @@ class PostgresLedger:
     async def report(self, office: str, *, position: int, term: int) -> bool:
         """See `ricordo.ports.Offices`."""
         return await self._alone(
-            lambda on: offices.report(on, office, position=position, term=term)
+            lambda on: offices.report(on, office, position=position, term=term, now=self._clock())
         )
 
     async def builds(self) -> list[ViewBuild]:

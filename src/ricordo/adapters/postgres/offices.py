@@ -30,13 +30,16 @@ async def vacate(on: Connection, office: str, /, *, holder: str) -> None:
     await perform(Ask(sql, (office, holder)), on=on)
 
 
-async def report(on: Connection, office: str, /, *, position: int, term: int) -> bool:
+async def report(
+    on: Connection, office: str, /, *, position: int, term: int, now: datetime
+) -> bool:
     """Remember how far the office's consumer is, in its newest term."""
     # Locked, so that no term can begin between the look and the change.
     sql = (
         "with mine as (select name from offices "
         "where name = %s and term = %s and holder is not null for share) "
-        "insert into consumers as c (name, position) select name, %s from mine "
-        "on conflict (name) do update set position = greatest(c.position, excluded.position)"
+        "insert into consumers as c (name, position, seen) select name, %s, %s from mine "
+        "on conflict (name) do update set position = greatest(c.position, excluded.position), "
+        "seen = excluded.seen where c.retired_at is null"
     )
-    return (await perform(Ask(sql, (office, term, position)), on=on)).changed == 1
+    return (await perform(Ask(sql, (office, term, position, micros(now))), on=on)).changed == 1

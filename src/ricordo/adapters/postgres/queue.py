@@ -11,7 +11,7 @@ from ricordo.columns.jobs import JOB, backlog_from, company, job_from
 from ricordo.columns.scopes import NOWHERE, subject_of
 from ricordo.columns.times import EARLIEST, micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
-from ricordo.events import TurnParked
+from ricordo.events import TurnParked, TurnReplayed
 from ricordo.model import (
     Backlog,
     Batch,
@@ -202,7 +202,7 @@ class QueueWriting(Announcing, Erasing):
                 )
 
     async def replay(self, job_id: int, *, scope: Scope) -> None:
-        """Queue a parked job again."""
+        """Queue a parked job again, and announce it where it is a turn."""
         changed = await self._change(
             "update queue set state = 'waiting', attempts = 0, reason = null, parked_at = null "
             "where id = %s and state = 'parked' and scope_id = %s",
@@ -211,6 +211,15 @@ class QueueWriting(Announcing, Erasing):
         )
         if changed == 0:
             raise NotFound(f"no dead letter {job_id} here")
+        if not isinstance(scope, UserScope):
+            return
+        for thread_id, run_id in await self._rows(
+            "select thread_id, run_id from queue where id = %s and sort = 'turn'", job_id
+        ):
+            replayed = TurnReplayed(
+                id=new_id("e"), at=self._clock(), scope=scope, thread_id=thread_id, run_id=run_id
+            )
+            await self._announce(replayed)
 
     async def _due(self, scope: Scope, *, at: datetime, size: int, patience: float) -> bool:
         """Whether a batch is ready, and no worker has one. Looked up before this transaction began,

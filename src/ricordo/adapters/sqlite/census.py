@@ -54,7 +54,7 @@ def _behind(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(
         connection.execute(
             "select c.name, (select count(*) from outbox o where o.position > c.position) "
-            "from consumers c order by c.name"
+            "from consumers c where c.retired_at is null order by c.name"
         )
     )
 

@@ -18,7 +18,9 @@ def builds(connection: sqlite3.Connection) -> list[ViewBuild]:
     return [_build(row) for row in connection.execute(f"{_BUILD} order by view, number")]
 
 
-def enroll(connection: sqlite3.Connection, view: str, *, sort: str, made_of: str) -> ViewBuild:
+def enroll(
+    connection: sqlite3.Connection, view: str, *, sort: str, made_of: str, now: datetime
+) -> ViewBuild:
     """A new build, at the end of the outbox; the first of a view serves."""
     connection.execute(
         "insert into view_builds (view, sort, made_of, serving) values "
@@ -26,7 +28,7 @@ def enroll(connection: sqlite3.Connection, view: str, *, sort: str, made_of: str
         (view, sort, made_of),
     )
     build = _build(connection.execute(f"{_BUILD} order by number desc limit 1").fetchone())
-    acknowledge(connection, build.consumer, latest(connection))
+    acknowledge(connection, build.consumer, latest(connection), now=now)
     return build
 
 

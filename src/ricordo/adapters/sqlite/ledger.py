@@ -38,7 +38,7 @@ from ricordo.model import (
     Space,
     Turn,
 )
-from ricordo.ports import Finding, Heard, Look, Mark, Unindexed, ViewBuild, Work
+from ricordo.ports import Finding, Heard, Look, Mark, Reader, Unindexed, ViewBuild, Work
 
 T = TypeVar("T")
 
@@ -237,7 +237,9 @@ class SqliteLedger:
 
     async def replay(self, job_id: int, *, scope: Scope | None) -> None:
         """See `ricordo.ports.Queue`."""
-        await self._writer.submit(lambda connection: queue.replay(connection, job_id, scope=scope))
+        await self._writer.submit(
+            lambda connection: queue.replay(connection, job_id, scope=scope, now=self._clock())
+        )
 
     async def drop(self, job_id: int, *, scope: Scope) -> None:
         """See `ricordo.ports.Queue`."""
@@ -287,7 +289,21 @@ class SqliteLedger:
     async def acknowledge(self, consumer: str, position: int) -> None:
         """See `ricordo.ports.Outbox`."""
         await self._writer.submit(
-            lambda connection: outbox.acknowledge(connection, consumer, position)
+            lambda connection: outbox.acknowledge(connection, consumer, position, now=self._clock())
+        )
+
+    async def readers(self) -> Sequence[Reader]:
+        """See `ricordo.ports.Outbox`."""
+        return await self._readers.submit(outbox.readers)
+
+    async def retire(self, consumer: str, *, at: datetime) -> None:
+        """See `ricordo.ports.Outbox`."""
+        await self._writer.submit(lambda connection: outbox.retire(connection, consumer, at=at))
+
+    async def readmit(self, consumer: str) -> int | None:
+        """See `ricordo.ports.Outbox`."""
+        return await self._writer.submit(
+            lambda connection: outbox.readmit(connection, consumer, now=self._clock())
         )
 
     async def latest(self) -> int:
@@ -317,7 +333,9 @@ class SqliteLedger:
     async def report(self, office: str, *, position: int, term: int) -> bool:
         """See `ricordo.ports.Offices`."""
         return await self._writer.submit(
-            lambda connection: offices.report(connection, office, position=position, term=term)
+            lambda connection: offices.report(
+                connection, office, position=position, term=term, now=self._clock()
+            )
         )
 
     async def check(self) -> list[Finding]:
@@ -396,7 +414,9 @@ class SqliteLedger:
     async def enroll(self, view: str, *, sort: str, made_of: str) -> ViewBuild:
         """See `ricordo.ports.Feeding`."""
         return await self._writer.submit(
-            lambda connection: feeding.enroll(connection, view, sort=sort, made_of=made_of)
+            lambda connection: feeding.enroll(
+                connection, view, sort=sort, made_of=made_of, now=self._clock()
+            )
         )
 
     async def serve(self, build: ViewBuild) -> None:

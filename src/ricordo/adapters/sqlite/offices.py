@@ -27,12 +27,15 @@ def vacate(connection: sqlite3.Connection, office: str, *, holder: str) -> None:
     )
 
 
-def report(connection: sqlite3.Connection, office: str, *, position: int, term: int) -> bool:
+def report(
+    connection: sqlite3.Connection, office: str, *, position: int, term: int, now: datetime
+) -> bool:
     """Remember how far the office's consumer is, in its newest term."""
     changed = connection.execute(
-        "insert into consumers (name, position) "
-        "select name, ?2 from offices where name = ?1 and term = ?3 and holder is not null "
-        "on conflict (name) do update set position = max(position, excluded.position)",
-        (office, position, term),
+        "insert into consumers (name, position, seen) "
+        "select name, ?2, ?4 from offices where name = ?1 and term = ?3 and holder is not null "
+        "on conflict (name) do update set position = max(position, excluded.position), "
+        "seen = excluded.seen where retired_at is null",
+        (office, position, term, micros(now)),
     )
     return changed.rowcount == 1

@@ -12,7 +12,7 @@ from ricordo.columns.jobs import JOB, backlog_from, company, heard_from, job_fro
 from ricordo.columns.scopes import NOWHERE, scope_from
 from ricordo.columns.times import micros, micros_or_none, moment
 from ricordo.errors import Conflict, Invalid, NotFound
-from ricordo.events import TurnParked
+from ricordo.events import TurnParked, TurnReplayed
 from ricordo.model import (
     Backlog,
     Batch,
@@ -278,8 +278,10 @@ def threads(
     return [heard_from(*row) for row in found]
 
 
-def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) -> None:
-    """Queue a parked job again."""
+def replay(
+    connection: sqlite3.Connection, job_id: int, *, scope: Scope | None, now: datetime
+) -> None:
+    """Queue a parked job again, and announce it where it is a turn."""
     where, values = _within(connection, scope)
     changed = connection.execute(
         "update queue as q set state = 'waiting', attempts = 0, reason = null, parked_at = null "
@@ -288,6 +290,18 @@ def replay(connection: sqlite3.Connection, job_id: int, *, scope: Scope | None) 
     )
     if changed.rowcount == 0:
         raise NotFound(f"no dead letter {job_id} here")
+    turns = connection.execute(
+        "select s.kind, s.tenant, s.owner, q.thread_id, q.run_id from queue q "
+        "join scopes s on s.id = q.scope_id where q.id = ? and q.sort = 'turn'",
+        (job_id,),
+    )
+    for *owned, thread_id, run_id in turns:
+        whose = scope_from(*owned)
+        if isinstance(whose, UserScope):
+            replayed = TurnReplayed(
+                id=new_id("e"), at=now, scope=whose, thread_id=thread_id, run_id=run_id
+            )
+            announce(connection, replayed)
 
 
 def backlog(connection: sqlite3.Connection, *, scope: Scope | None) -> Backlog:

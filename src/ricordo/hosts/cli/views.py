@@ -1,6 +1,7 @@
 """The shapes of `--json` beyond the records of an export: lists, pages, receipts, walks."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ricordo.memory.portable import (
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ricordo.memory.records import Impact
     from ricordo.memory.storing import Stored
     from ricordo.memory.viewing.views import Standing
-    from ricordo.ports import Walk
+    from ricordo.ports import Reader, Walk
 
 
 def items_view(items: Iterable[Record], *, cursor: str | None = None) -> Record:
@@ -102,6 +103,29 @@ def standing_view(view: "Standing") -> Record:
         "fault": view.fault,
         "configured": view.configured,
     }
+
+
+def reader_view(reader: "Reader", *, at: datetime) -> Record:
+    """Who reads events, and what waits for them."""
+    return {
+        "reader": reader.name,
+        "state": reader_state(reader, at=at),
+        "position": reader.position,
+        "behind": reader.behind,
+        "waiting_since": time_record(reader.waiting_since),
+        "seen": time_record(reader.seen),
+        "retired_at": time_record(reader.retired_at),
+        "missed": reader.missed,
+    }
+
+
+def reader_state(reader: "Reader", *, at: datetime) -> str:
+    """In a word, how a reader is doing."""
+    if reader.retired_at is not None:
+        return "retired"
+    if reader.at_work(at):
+        return "at work"
+    return "away" if reader.behind else "up to date"
 
 
 def counts_view(counts: Mapping[str, int]) -> dict[str, Any]:

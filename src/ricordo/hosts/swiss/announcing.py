@@ -18,6 +18,7 @@ from ricordo.hosts.swiss.payload import event_id, nanoseconds
 from ricordo.hosts.swiss.requests import MARK
 from ricordo.hosts.swiss.subject import Sort, Subject
 from ricordo.memory.engine import Ricordo
+from ricordo.memory.readmitting import readmitted
 from ricordo.model import OrganizationScope, Origin
 from ricordo.ports import Exchange
 
@@ -61,6 +62,7 @@ class Announcing:
         self._counts = counts
         self._holder = holder
         self._poll = poll
+        self._term: int | None = None
 
     async def begin(self) -> None:
         """The first time ever, begin at the newest: what happened before is no news."""
@@ -92,8 +94,11 @@ class Announcing:
         term = await ledger.hold(
             OFFICE, holder=self._holder, at=self._memory.services.clock(), seconds=LEASE
         )
+        fresh, self._term = term != self._term, term
         if term is None:
             return 0
+        if fresh:
+            await readmitted(ledger, OFFICE)
         position = await ledger.position(OFFICE) or 0
         events = await ledger.announced(after=position, limit=_AT_ONCE)
         try:

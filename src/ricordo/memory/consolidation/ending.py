@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ricordo.memory import validity
+from ricordo.memory import announcing, validity
 from ricordo.memory.consolidation.doing import Doing, change, difference
 from ricordo.memory.consolidation.strength import is_firm_again, is_weak
 from ricordo.model import Memory, PassStep, Relation, Status, StepAct
@@ -28,6 +28,7 @@ class Close:
             found[self.relation_id], by=holding(found[self.rival_id], at=doing.at), at=doing.at
         )
         steps = [await _close(tx, found[self.relation_id], closed, rival=self.rival_id)]
+        await _tell(tx, doing, closed, "closed")
         for memory in await tx.memories(closed.evidence, scope=doing.scope):
             steps += await _retire(tx, doing, memory)
         return steps
@@ -50,6 +51,13 @@ async def _close(
     return PassStep(
         act=StepAct.CLOSED, relation_id=old.id, rival_id=rival, before=before, after=after
     )
+
+
+async def _tell(tx: Writing, doing: Doing, relation: Relation, change: str) -> None:
+    event = announcing.relations_changed(
+        [relation.id], change, scope=doing.scope, services=doing.services
+    )
+    await tx.emit(event)
 
 
 async def _retire(tx: Writing, doing: Doing, memory: Memory) -> list[PassStep]:
@@ -76,7 +84,9 @@ class Lapse:
         """See `Action`."""
         for relation in await tx.relations([self.relation_id], scope=doing.scope):
             if relation.closed_at is None and validity.lapsed(relation, at=doing.at):
-                return [await _close(tx, relation, replace(relation, closed_at=doing.at))]
+                closed = replace(relation, closed_at=doing.at)
+                await _tell(tx, doing, closed, "lapsed")
+                return [await _close(tx, relation, closed)]
         return []
 
 

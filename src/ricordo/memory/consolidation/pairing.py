@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from ricordo.memory import announcing
 from ricordo.memory.consolidation.doing import Doing
 from ricordo.memory.phrases import unaccented
 from ricordo.memory.vocabulary import Vocabulary
@@ -53,6 +54,9 @@ class Pair:
             pass_id=doing.pass_id,
         )
         await tx.propose_merge(proposal, scope=doing.scope)
+        await tx.emit(
+            announcing.merge_proposed(proposal, scope=doing.scope, services=doing.services)
+        )
         return [PassStep(act=StepAct.PAIRED, proposal_id=proposal.id)]
 
 

@@ -169,6 +169,11 @@ class Undoing:
         if back is None:
             return False
         await self._tx.put_relation(back)
+        if step.act is StepAct.CLOSED:
+            event = announcing.relations_changed(
+                [back.id], "reopened", scope=self._scope, services=self._services
+            )
+            await self._tx.emit(event)
         return True
 
     def _unsupported(self, relation: Relation, step: PassStep) -> Relation | None:

@@ -3,13 +3,19 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from ricordo.errors import Retired
 from ricordo.events import (
     Event,
     OrganizationMemoryRecalled,
     TurnParked,
+    TurnReplayed,
     UserMemoryErased,
     UserMemoryRecalled,
+    UserMemoryRefused,
+    UserMergeDecided,
+    UserMergeProposed,
 )
+from ricordo.memory.readmitting import readmitted
 from ricordo.memory.viewing.syncing import Sync
 from ricordo.model import Scope
 from ricordo.ports import Ledger
@@ -18,7 +24,15 @@ LEASE = 30.0
 """Seconds for which a feeder is elected; it asks again long before."""
 
 _AT_ONCE = 256
-_CHANGES_NOTHING = (UserMemoryRecalled, OrganizationMemoryRecalled, TurnParked)
+_CHANGES_NOTHING = (
+    UserMemoryRecalled,
+    UserMemoryRefused,
+    UserMergeDecided,
+    UserMergeProposed,
+    OrganizationMemoryRecalled,
+    TurnParked,
+    TurnReplayed,
+)
 
 
 class Feeder:
@@ -76,6 +90,7 @@ class Feeder:
         """Apply the erasures that the view missed, before anything else."""
         if self.cleared:
             return
+        await self._come_back()
         after = await self._position()
         while events := await self._ledger.announced(after=after, limit=_AT_ONCE):
             for _, event in events:
@@ -123,7 +138,17 @@ class Feeder:
         return await self._ledger.position(self._sync.build.consumer) or 0
 
     async def _done(self, position: int) -> None:
-        await self._ledger.acknowledge(self._sync.build.consumer, position)
+        try:
+            await self._ledger.acknowledge(self._sync.build.consumer, position)
+        except Retired:
+            # While it was paused. The next turn begins as after a start.
+            self.cleared = False
+            raise
+
+    async def _come_back(self) -> None:
+        """Be a reader again if it was retired: what it missed, a look at every scope makes good."""
+        if await readmitted(self._ledger, self._sync.build.consumer):
+            self._swept = False
 
     async def _elected(self) -> bool:
         return await self._ledger.elect(

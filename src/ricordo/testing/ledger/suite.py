@@ -12,6 +12,7 @@ from ricordo.testing.ledger.offices import OfficeTests
 from ricordo.testing.ledger.opening import OpenLedger
 from ricordo.testing.ledger.passes import MergedTests, PassTests, TendingTests
 from ricordo.testing.ledger.queues import QueueTests, RequestTests
+from ricordo.testing.ledger.readers import ReaderTests
 from ricordo.testing.ledger.removals import ErasureTests, RemovalTests
 from ricordo.testing.ledger.walks import WalkTests
 from ricordo.testing.ledger.whole import OutboxTests, TransactionTests
@@ -36,6 +37,7 @@ class LedgerSuite(
     OutboxTests,
     FeedingTests,
     OfficeTests,
+    ReaderTests,
 ):
     """Every promise of `ricordo.ports.Ledger`, on the store that `another` opens."""
 
