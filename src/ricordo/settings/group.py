@@ -13,6 +13,7 @@ class Group(BaseSettings):
         env_ignore_empty=True,
         extra="forbid",
         frozen=True,
+        hide_input_in_errors=True,  # it may hold secrets
         protected_namespaces=(),
     )
 

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
@@ -29,6 +29,8 @@ _PREFIX = "RICORDO_"
 _OF_TESTS = "RICORDO_TEST_"
 _LISTED = "; `ricordo doctor` lists all settings"
 _SHOWN = 3
+_HIDDEN = ("database", "nats_url")
+"""Addresses whose secrets may stand where the mask does not look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,11 +194,16 @@ def _line(detail: ErrorDetails, sources: Mapping[str, str]) -> str:
     return f"setting {name}{inside} ({sources.get(name, 'argument')}): {message}{_got(detail)}"
 
 
+def _is_secret(name: str) -> bool:
+    field = Settings.model_fields.get(name)
+    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+
+
 def _got(detail: ErrorDetails) -> str:
     """The refused value, unless it may be a secret or says nothing."""
     value: object = detail["input"]
     name = str(detail["loc"][0])
-    secret = name == "database" or any(word in name for word in ("key", "view"))
-    if secret or not isinstance(value, (str, int, float)):
+    hidden = name in _HIDDEN or any(word in name for word in ("key", "view"))
+    if hidden or _is_secret(name) or not isinstance(value, (str, int, float)):
         return ""
     return f" (got {ascii(_told(value))[:60]})"

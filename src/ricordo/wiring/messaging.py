@@ -58,13 +58,17 @@ def make_connection(settings: Settings, *, name: str = "ricordo") -> "NatsConnec
 
     if settings.nats_url is None:
         raise Invalid("no NATS server is set; set nats_url")
-    password = settings.nats_password
+    password, token = settings.nats_password, settings.nats_token
     access = Access(
         servers=tuple(address.strip() for address in settings.nats_url.split(",")),
         user=settings.nats_user,
         password=password.get_secret_value() if password else None,
+        token=token.get_secret_value() if token else None,
+        nkey=settings.nats_nkey,
         credentials=settings.nats_credentials,
         authority=settings.nats_ca,
+        certificate=settings.nats_certificate,
+        certificate_key=settings.nats_certificate_key,
         patience=settings.nats_timeout,
     )
     return NatsConnection(access, name=name)

@@ -9,7 +9,8 @@ except ImportError as error:
         "pip install 'ricordo[nats]'"
     ) from error
 
-from ricordo.adapters.nats.connection import Access, NatsConnection
+from ricordo.adapters.nats.access import Access
+from ricordo.adapters.nats.connection import NatsConnection
 from ricordo.adapters.nats.dead import DeadLetters
 from ricordo.adapters.nats.envelope import Envelope, read_event, write_event
 from ricordo.adapters.nats.exchange import NatsExchange, Wanted

@@ -4,17 +4,19 @@ import asyncio
 import importlib.util
 import logging
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
+from ricordo.adapters.nats.access import Access
+from ricordo.adapters.nats.client import CarefulClient
+from ricordo.adapters.nats.encryption import certificate_refused, tls_of
 from ricordo.adapters.nats.faults import told, translated
+from ricordo.adapters.nats.identity import Identity, identity_of
 from ricordo.errors import DeadlineExceeded, Denied, Invalid, RicordoError, Unavailable
 
 _log = logging.getLogger(__name__)
@@ -22,32 +24,8 @@ _log = logging.getLogger(__name__)
 _CLOSING = 1.0
 """Seconds that a server may take to see a connection off."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """Where NATS is, and as whom one comes.
-
-    Args:
-        servers: addresses of one or more nodes, without secrets: ``nats://host:4222``.
-        user, password: where the server knows users.
-        credentials: a file of a JWT and its key, where the server knows accounts.
-        authority: file of the certificates by which the server is known; the system's without.
-        patience: seconds that a call may take, connecting included.
-        inbox: first part of the subjects on which answers come.
-    """
-
-    servers: tuple[str, ...]
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    credentials: Path | None = None
-    authority: Path | None = None
-    patience: float = 5.0
-    inbox: str = "_INBOX"
-
-    @property
-    def address(self) -> str:
-        """The addresses, for people."""
-        return ", ".join(self.servers)
+_UNMADE = 0.2
+"""The same for one that was not made: after a failed start of TLS its end is never told."""
 
 
 class NatsConnection:
@@ -87,8 +65,15 @@ class NatsConnection:
     @asynccontextmanager
     async def asking(self, deadline: float | None = None) -> AsyncGenerator[None]:
         """A deadline for the calls inside, by default the patience, and errors of ours."""
-        async with translated(self.access.address, deadline=deadline or self.access.patience):
-            yield
+        before = self._heard
+        try:
+            async with translated(self.access.address, deadline=deadline or self.access.patience):
+                yield
+        except Unavailable as error:
+            # What is not allowed is not answered; the server tells of it beside the call.
+            if self._heard is not before and (refusal := self._refusal()) is not None:
+                raise refusal from error
+            raise
 
     @asynccontextmanager
     async def in_words(self) -> AsyncGenerator[None]:
@@ -98,19 +83,20 @@ class NatsConnection:
 
     def silent(self, what: str) -> RicordoError:
         """The error of a call that was not answered: NATS tells beside it what it refuses."""
-        if self._heard is not None:
-            kind, reason = told(self._heard)
-            if kind is Denied:
-                return Denied(f"NATS at {self.access.address}: {reason}")
-        return DeadlineExceeded(f"NATS at {self.access.address}: {what} in time")
+        return self._refusal() or DeadlineExceeded(f"NATS at {self.access.address}: {what} in time")
+
+    def _refusal(self) -> Denied | None:
+        """What the server told beside the calls, where it refused something."""
+        if self._heard is None:
+            return None
+        kind, reason = told(self._heard)
+        return Denied(f"NATS at {self.access.address}: {reason}") if kind is Denied else None
 
     async def drop(self) -> None:
         """Close this connection; the next call makes another one."""
         client, self._client = self._client, None
         if client is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSING):
-                    await client.close()
+            await _see_off(client, within=_CLOSING)
 
     async def close(self) -> None:
         """Close it for good; closing twice is not an error."""
@@ -119,22 +105,41 @@ class NatsConnection:
 
     async def _connected(self) -> Client:
         self._heard = None
-        options = self._options()
+        identity, options = await asyncio.to_thread(self._options)
         async with AsyncExitStack() as stack:
-            client = _Tolerant()
-            stack.push_async_callback(client.close)
+            client = CarefulClient(encrypted=self.access.encrypted)
+            stack.push_async_callback(_see_off, client, within=_UNMADE)
             try:
                 async with self.asking():
                     await client.connect(**options)
-            except Unavailable as error:
-                # The client loses the reason on its way through the nodes.
-                kind, reason = told(self._heard or ConnectionError())
-                raise kind(f"NATS at {self.access.address}: {reason}") from error
+                    if not client.is_connected:  # it hung up instead of an answer
+                        raise ConnectionResetError
+            except RicordoError as error:
+                raise self._why(error, client, identity) from error
             stack.pop_all()
         return client
 
-    def _options(self) -> dict[str, Any]:
+    def _why(self, error: RicordoError, client: CarefulClient, identity: Identity) -> RicordoError:
+        """Why no connection could be made, with the setting that may mend it."""
+        cause = error.__cause__
+        if isinstance(error, Denied):
+            return Denied(f"NATS at {self.access.address}: {identity.refused}")
+        # Which of several errors it is, is a matter of time: the server hangs up.
+        hung_up = isinstance(cause, OSError) and not isinstance(
+            cause, ssl.SSLCertVerificationError | TimeoutError
+        )
+        if hung_up and client.wants_certificate:
+            return Invalid(f"NATS at {self.access.address}: {certificate_refused(self.access)}")
+        if isinstance(error, Unavailable):
+            # The client loses the reason on its way through the nodes.
+            kind, reason = told(self._heard or ConnectionError())
+            return kind(f"NATS at {self.access.address}: {reason}")
+        return error
+
+    def _options(self) -> tuple[Identity, dict[str, Any]]:
         access = self.access
+        check_transport(access.servers)
+        identity = identity_of(access, now=datetime.now(UTC))
         options: dict[str, Any] = {
             "servers": list(access.servers),
             "name": self._name,
@@ -146,14 +151,10 @@ class NatsConnection:
             "max_outstanding_pings": 2,
             "inbox_prefix": access.inbox,
             "error_cb": self._hear,
+            "tls": tls_of(access),
+            **identity.options,
         }
-        if access.user is not None:
-            options |= {"user": access.user, "password": access.password or ""}
-        if access.credentials is not None:
-            options["user_credentials"] = _readable(access.credentials)
-        if access.authority is not None:
-            options["tls"] = _trusting(access.authority)
-        return options
+        return identity, options
 
     async def _hear(self, error: Exception) -> None:
         self._heard = error
@@ -171,42 +172,14 @@ def heed_cancelling() -> None:
         raise asyncio.CancelledError
 
 
-class _Tolerant(Client):
-    """Survives what others publish: subjects and headers that are no text would end its reading,
-    and nobody would be told."""
-
-    def _build_message(
-        self,
-        sid: int,
-        subject: bytes,
-        reply: bytes,
-        data: bytes,
-        headers: dict[str, str] | None,
-    ) -> Msg:
-        readable = subject.decode(errors="replace").encode()
-        return super()._build_message(sid, readable, reply, data, headers)
-
-    async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
-        try:
-            parent: Any = super()
-            return await parent._process_headers(headers)  # noqa: SLF001
-        except (ValueError, IndexError) as error:
-            await self._error_cb(error)
-            return None
+async def _see_off(client: Client, *, within: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            await client.close()
 
 
-def _readable(path: Path) -> str:
-    if importlib.util.find_spec("nkeys") is None:
-        raise ImportError("credentials need nkeys: pip install 'nats-py[nkeys]'")
-    try:
-        with path.open("rb"):
-            return str(path)
-    except OSError as error:
-        raise Denied(f"the credentials {path} cannot be read: {error.strerror}") from error
-
-
-def _trusting(path: Path) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=str(path))
-    except (OSError, ssl.SSLError) as error:
-        raise Invalid(f"nats_ca {path} is no readable file of certificates") from error
+def check_transport(servers: Sequence[str]) -> None:
+    """Raise `ImportError` where an address needs a package that is not there."""
+    websockets = any(server.startswith(("ws://", "wss://")) for server in servers)
+    if websockets and importlib.util.find_spec("aiohttp") is None:
+        raise ImportError("ws:// and wss:// need aiohttp; install it with: pip install aiohttp")

@@ -1,6 +1,7 @@
 """The errors of NATS and JetStream in the words of `ricordo.errors`."""
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -41,7 +42,7 @@ BY_CLASS: tuple[tuple[type[Exception], type[RicordoError], str], ...] = (
     (raised.AuthorizationError, Denied, "it refuses the credentials"),
     (raised.InvalidUserCredentialsError, Denied, "the credentials cannot be used"),
     (raised.SecureConnRequiredError, Invalid, "it wants TLS; give a tls:// address"),
-    (raised.SecureConnWantedError, Invalid, "it has no TLS; give a nats:// address"),
+    (raised.SecureConnWantedError, Invalid, "it offers no TLS, which the address or nats_ca wants"),
     (raised.SecureConnFailedError, Unavailable, "no TLS connection could be made"),
     (raised.BadSubjectError, Invalid, "a subject cannot be used"),
     (raised.BadHeaderError, Invalid, "a header cannot be used"),
@@ -54,13 +55,27 @@ BY_CLASS: tuple[tuple[type[Exception], type[RicordoError], str], ...] = (
     (stream.BadRequestError, Invalid, "it does not accept the request"),
     (stream.ServiceUnavailableError, Unavailable, "JetStream does not answer; is it enabled?"),
     (raised.Error, Unavailable, "the call failed"),
-    (ssl.SSLError, Invalid, "no TLS connection could be made; check its certificate and nats_ca"),
+    (
+        ssl.SSLCertVerificationError,
+        Invalid,
+        "its certificate is none that nats_ca vouches for, or names another host",
+    ),
+    (
+        ssl.SSLError,
+        Invalid,
+        "no TLS connection could be made; where it wants a certificate, check nats_certificate",
+    ),
     (TimeoutError, DeadlineExceeded, "no answer in time"),
     (OSError, Unavailable, "it cannot be reached"),
 )
 """By class; the first that fits."""
 
-_REFUSED = ("authorization violation", "authentication", "permissions violation", "user jwt")
+_REFUSED = ("authorization violation", "authentication", "user jwt")
+
+_PERMISSION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"")
+_ACTS = {"publish": "publish to", "subscription": "subscribe to"}
+_TELLING = 3
+"""Parts of a subject that are shown; the others may name somebody."""
 
 
 def told(error: Exception) -> tuple[type[RicordoError], str]:
@@ -68,11 +83,28 @@ def told(error: Exception) -> tuple[type[RicordoError], str]:
     code = cast("int | None", getattr(error, "err_code", None))
     if code in BY_CODE:
         return BY_CODE[code]
-    if type(error) is raised.Error and any(word in str(error).lower() for word in _REFUSED):
-        return Denied, "it refuses the credentials, or a permission"
-    kind, reason = next((k, r) for cause, k, r in BY_CLASS if isinstance(error, cause))
+    if type(error) is raised.Error:
+        words = str(error).lower()
+        if found := _PERMISSION.search(words):
+            return Denied, f"it does not allow to {_ACTS[found[1]]} {_shown(found[2])}"
+        if "permissions violation" in words:
+            return Denied, "it does not allow what was tried"
+        if any(word in words for word in _REFUSED):
+            return Denied, "it refuses the credentials"
+    kind, reason = next(
+        ((k, r) for cause, k, r in BY_CLASS if isinstance(error, cause)),
+        (Unavailable, "the call failed"),
+    )
     number = f", error {code}" if code else ""
     return kind, f"{reason} ({type(error).__name__}{number})"
+
+
+def _shown(subject: str) -> str:
+    """As much of a subject as says what is to be allowed; of JetStream's own, all of it."""
+    parts = subject[:200].split(".")
+    if parts[0] != "$js" and len(parts) > _TELLING:
+        parts[_TELLING:] = [">"]
+    return ascii(".".join(parts))
 
 
 @asynccontextmanager

@@ -1,8 +1,9 @@
 """The NATS server."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from ricordo.settings.group import Group
 from ricordo.settings.reading import nats_addresses
@@ -17,18 +18,37 @@ class Nats(Group):
         "commas: `nats://host:4222` or `tls://host:4222`. Unset, events stay in this program. "
         "Needs `ricordo[nats]`.",
     )
-    nats_user: str | None = Field(default=None, description="User at the NATS server.")
+    nats_user: str | None = Field(
+        default=None, min_length=1, description="User at the NATS server, with `nats_password`."
+    )
     nats_password: SecretStr | None = Field(
         default=None, description="Password at the NATS server."
     )
+    nats_token: SecretStr | None = Field(
+        default=None, description="Token for the NATS server, instead of a user."
+    )
+    nats_nkey: Path | None = Field(
+        default=None,
+        description="File of the seed of a key (nkey) that the NATS server knows, instead of a "
+        "user.",
+    )
     nats_credentials: Path | None = Field(
         default=None,
-        description="File of credentials (JWT and key) for the NATS server, instead of a user.",
+        description="File of credentials (JWT and key, `.creds`) for the NATS server, instead of a "
+        "user.",
     )
     nats_ca: Path | None = Field(
         default=None,
         description="File of certificates by which a `tls://` server is known; unset, the "
-        "system's.",
+        "system's. Set, nothing is said to a server without TLS.",
+    )
+    nats_certificate: Path | None = Field(
+        default=None,
+        description="File of the certificate that is shown to a NATS server that wants one.",
+    )
+    nats_certificate_key: Path | None = Field(
+        default=None,
+        description="File of that certificate's key; unset, it is in the same file.",
     )
     nats_prefix: str = Field(
         default="ricordo",
@@ -73,7 +93,21 @@ class Nats(Group):
     def _is_nats(cls, value: str | None) -> str | None:
         return value if value is None else nats_addresses(value)
 
-    @field_validator("nats_credentials", "nats_ca")
+    @field_validator(
+        "nats_nkey", "nats_credentials", "nats_ca", "nats_certificate", "nats_certificate_key"
+    )
     @classmethod
     def _nats_file_at_home(cls, value: Path | None) -> Path | None:
         return value if value is None else value.expanduser()
+
+    @model_validator(mode="after")
+    def _comes_in_one_way(self) -> Self:
+        ways = ("nats_user", "nats_token", "nats_nkey", "nats_credentials")
+        used = [way for way in ways if getattr(self, way) is not None]
+        if len(used) > 1:
+            raise ValueError(f"{' and '.join(used)} each say who comes to NATS; set one of them")
+        if self.nats_password is not None and self.nats_user is None:
+            raise ValueError("nats_password needs nats_user")
+        if self.nats_certificate_key is not None and self.nats_certificate is None:
+            raise ValueError("nats_certificate_key needs nats_certificate")
+        return self
