@@ -1,10 +1,11 @@
 """How fast events leave: through the outbox and the relay into a stream, and over a leader's death.
 
-    python -m benchmarks.events [--quick] [--part relay|backlog|cluster] [--json FILE]
+    python -m benchmarks.events [--quick] [--part relay|backlog|cluster|protocol] [--json FILE]
 
 Servers are started here, on this machine, each with its own folder; streams are kept on disk. The
 floor is nats-py alone: the same messages, as many in flight, ready made. Everything is durable in
-the ledger before it is announced.
+the ledger before it is announced. The part `protocol` has a platform of agents served in its own
+protocol instead.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 import nats
 from tests.support.nats_server import NatsServer, cluster
 
+from benchmarks.protocol import protocol
 from benchmarks.report import Report
 from benchmarks.timing import percentile
 from ricordo.adapters.nats import write_event
@@ -257,6 +259,7 @@ PARTS: dict[str, Callable[..., Awaitable[None]]] = {
     "relay": relaying,
     "backlog": backlog,
     "cluster": killed,
+    "protocol": protocol,
 }
 
 

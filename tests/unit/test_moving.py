@@ -312,7 +312,7 @@ async def test_a_source_that_changes_meanwhile_is_told_at_the_end(
         ("update memory_index set vector = zeroblob(16) where memory_row = 1", "changed"),
         ("delete from origins where row = 1", "missing"),
         ("delete from erasures", "missing"),
-        ("insert into consumers values ('extra', 1)", "extra"),
+        ("insert into consumers (name, position) values ('extra', 1)", "extra"),
         ("update outbox set payload = '{}' where position = 2", "changed"),
     ],
 )

@@ -19,10 +19,17 @@ from ricordo.wiring.messaging import dead_stream, make_connection
 
 
 @asynccontextmanager
-async def open_protocol(memory: Ricordo, settings: Settings) -> AsyncGenerator[AgentProtocol]:
+async def open_protocol(
+    memory: Ricordo, settings: Settings, *, heartbeat: float = 5.0, ack_wait: float = 20.0
+) -> AsyncGenerator[AgentProtocol]:
     """The host of the platform in the settings, reached and ready to run.
 
     Tokens are known where the settings name their issuer.
+
+    Args:
+        heartbeat: seconds between signs that a message is being worked on.
+        ack_wait: seconds without one after which another process gets it; of consumers that are
+            made now.
 
     Raises:
         Invalid: the settings name no protocol, or say badly how tokens are known.
@@ -35,7 +42,7 @@ async def open_protocol(memory: Ricordo, settings: Settings) -> AsyncGenerator[A
     if settings.protocol is None:
         raise Invalid("no protocol is set; set protocol to swiss-ai-agent")
     since = memory.services.clock()
-    manner = _manner(settings)
+    manner = _manner(settings, heartbeat=heartbeat)
     verifier = None if settings.token_issuer is None else await make_verifier(settings)
     dead = (dead_stream(settings), f"{settings.nats_prefix}.{COMMON}.dead.protocol")
     async with AsyncExitStack() as stack:
@@ -48,6 +55,7 @@ async def open_protocol(memory: Ricordo, settings: Settings) -> AsyncGenerator[A
                     subjects=subjects,
                     in_order=in_order,
                     since=since,
+                    ack_wait=ack_wait,
                 ),
                 dead=dead,
             )
@@ -65,7 +73,7 @@ async def open_protocol(memory: Ricordo, settings: Settings) -> AsyncGenerator[A
         yield host
 
 
-def _manner(settings: Settings) -> Manner:
+def _manner(settings: Settings, *, heartbeat: float) -> Manner:
     return Manner(
         trust=Trust(
             tenants=settings.protocol_trust or {},
@@ -75,4 +83,5 @@ def _manner(settings: Settings) -> Manner:
         store=settings.protocol_store,
         recall=settings.protocol_recall,
         deadline=settings.protocol_deadline,
+        heartbeat=heartbeat,
     )
