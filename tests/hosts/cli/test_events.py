@@ -86,6 +86,15 @@ def test_a_tenant_s_permissions_are_shown(here: Cli) -> None:
     assert view["publish"] == []
 
 
+def test_an_account_s_exports_and_imports_are_shown(here: Cli) -> None:
+    words = ("events", "permissions", "--tenant", "acme", "--consumer", "billing", "--account")
+    shown = here(*words, "ACME").out
+    assert '{ stream: "ricordo.acme.events.>", accounts: [ACME] }' in shown
+    assert '{ stream: { account: RICORDO, subject: "ricordo.acme.events.>" } }' in shown
+    assert "_INBOX" not in shown
+    assert here(*words, "A } B", "--json").error["type"] == "Invalid"
+
+
 def test_a_consumer_s_name_is_checked(here: Cli) -> None:
     ended = here("events", "init", "--consumer", "a.b", "--json")
     assert ended.error["type"] == "Invalid"
