@@ -104,6 +104,8 @@ async def answered(memory: Ricordo, settings: Settings) -> AsyncIterator[Any]:
                 while service._requests._serving is None:
                     assert not task.done()
                     await asyncio.sleep(0.01)
+                client: Any = await service._requests._connection.client()
+                await client.flush()  # the server knows of the subscription
             yield service
             await service.wind_down(within=PATIENCE)
         finally:

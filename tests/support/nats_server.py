@@ -49,7 +49,7 @@ class NatsServer(Served):
     def command(self) -> Sequence[str]:
         settings = self._folder / "server.conf"
         settings.write_text(self._configuration())
-        return os.environ.get("RICORDO_TEST_NATS") or _program(), "-c", str(settings)
+        return nats_program(), "-c", str(settings)
 
     def greets(self, connection: socket.socket) -> bool:
         return connection.recv(64).startswith(b"INFO")
@@ -83,7 +83,11 @@ def cluster(folder: Path) -> Iterator[dict[str, NatsServer]]:
             node.__exit__(None, None, None)
 
 
-def _program() -> str:
+def nats_program() -> str:
+    """Where the program lies."""
+    named = os.environ.get("RICORDO_TEST_NATS")
+    if named:
+        return named
     beside = Path(sys.executable).parent / "nats-server"
     found = str(beside) if beside.exists() else shutil.which("nats-server")
     if found is None:

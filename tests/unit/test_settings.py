@@ -255,3 +255,41 @@ async def test_the_vocabulary_file_s_own_mode_holds_unless_it_is_set(
         stored = await team.document("Esmeralda adores Genoa", relations=[claim])
     assert bool(stored.relations) is admitted
     assert bool(stored.refusals) is not admitted
+
+
+@pytest.mark.parametrize("name", ["nats_password", "nats_token", "token_secret", "model_api_key"])
+def test_a_secret_that_is_refused_is_not_shown(name: str, tmp_path: Path) -> None:
+    Path("ricordo.toml").write_text(f"{name} = 271828182845\n")
+    with pytest.raises(Invalid, match=name) as caught:
+        load_settings()
+    assert "2718" not in str(caught.value)
+
+
+def test_an_address_with_a_token_is_refused_without_showing_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RICORDO_NATS_URL", "nats://s3cr3t@localhost:4222")
+    with pytest.raises(Invalid, match="nats_token") as caught:
+        load_settings()
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_refusal_by_hand_shows_no_values() -> None:
+    """Two settings that contradict one another are told with nothing of the others."""
+    with pytest.raises(ValidationError, match="nats_user and nats_token") as caught:
+        Settings(nats_user="ricordo", nats_token=SecretStr("s3cr3t"), model="a-model")
+    assert "a-model" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"nats_user": "a", "nats_credentials": "a.creds"}, "set one of them"),
+        ({"nats_nkey": "a.nk", "nats_token": "t"}, "set one of them"),
+        ({"nats_password": "p"}, "nats_password needs nats_user"),
+        ({"nats_certificate_key": "k.pem"}, "nats_certificate_key needs nats_certificate"),
+    ],
+)
+def test_who_comes_to_nats_is_said_in_one_way(given: dict[str, str], told: str) -> None:
+    with pytest.raises(Invalid, match=told):
+        load_settings(given)

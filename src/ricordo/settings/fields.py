@@ -53,6 +53,7 @@ class Settings(
                 "searched; unset one of them"
             )
         self._check_shape()
+        self._check_nats()
         if self.protocol is not None and self.nats_url is None:
             raise ValueError("protocol needs nats_url, the server where the platform is")
         return self

@@ -37,7 +37,7 @@ def nats_addresses(value: str) -> str:
         if scheme not in NATS or not host:
             raise ValueError(f"an address begins with one of {', '.join(NATS)} and ://")
         if "@" in host:
-            raise ValueError("no secrets here: set nats_user and nats_password, or nats_token")
+            raise ValueError("set nats_user and nats_password, or nats_token, instead")
     return value
 
 

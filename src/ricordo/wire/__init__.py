@@ -33,7 +33,7 @@ from ricordo.wire.naming import (
     tenant_events,
     type_of,
 )
-from ricordo.wire.permissions import Permissions, consumer_of, permissions_of, written
+from ricordo.wire.permissions import Permissions, consumer_of, permissions_of, shared, written
 from ricordo.wire.tokens import COMMON, token, value_of
 from ricordo.wire.working import (
     SignData,
@@ -77,6 +77,7 @@ __all__ = [
     "read_object",
     "read_sign",
     "schema_of",
+    "shared",
     "source_of",
     "subject_key",
     "tenant_events",

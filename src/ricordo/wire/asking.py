@@ -110,12 +110,16 @@ def read_ask_subject(subject: str, *, prefix: str) -> tuple[str, str]:
 
 
 def answerable(reply: str, *, tenant: str | None) -> bool:
-    """Whether an answer may go there: to the common inbox, or to one of that tenant's own."""
+    """Whether an answer may go there: to the common inbox, to one of that tenant's own, or where a
+    server sends answers on to another account."""
     if any(character in reply for character in "*> \t\r\n"):
         return False
     own = () if tenant is None else (f"{INBOX}_{token(tenant)}.",)
-    return reply.startswith((f"{INBOX}.", *own))
+    return reply.startswith((f"{INBOX}.", f"{_ELSEWHERE}.", *own))
 
+
+_ELSEWHERE = "_R_"
+"""By what a server replaces the inbox of whoever asks from another account."""
 
 _PARTS = 3
 _FOREVER = 1e9

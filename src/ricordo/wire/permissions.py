@@ -76,3 +76,32 @@ def written(permissions: Permissions) -> str:
         f"  subscribe: {{ allow: [{listed(permissions.subscribe)}] }}\n"
         "}"
     )
+
+
+def shared(permissions: Permissions, *, account: str, own: str) -> str:
+    """The same for a tenant with an account of its own: as a server's configuration has accounts.
+
+    Args:
+        account: the tenant's, by the name that it has in the configuration.
+        own: Ricordo's.
+    """
+    streams = [subject for subject in permissions.subscribe if not subject.startswith("_INBOX")]
+    exports = [f'{{ stream: "{s}", accounts: [{account}] }}' for s in streams]
+    imports = [f'{{ stream: {{ account: {own}, subject: "{s}" }} }}' for s in streams]
+    for subject in permissions.publish:
+        # A consumer answers one request with many messages.
+        many = "response: stream, " if ".MSG.NEXT." in subject else ""
+        exports.append(f'{{ service: "{subject}", {many}accounts: [{account}] }}')
+        imports.append(f'{{ service: {{ account: {own}, subject: "{subject}" }} }}')
+    return "\n".join(
+        (
+            f"# in the account {own}, where Ricordo is",
+            "exports: [",
+            *(f"  {line}" for line in exports),
+            "]",
+            f"# in the account {account}, the tenant's",
+            "imports: [",
+            *(f"  {line}" for line in imports),
+            "]",
+        )
+    )

@@ -86,6 +86,16 @@ def test_a_tenant_s_permissions_are_shown(here: Cli) -> None:
     assert view["publish"] == []
 
 
+def test_an_account_s_exports_and_imports_are_shown(here: Cli) -> None:
+    words = ("events", "permissions", "--tenant", "acme", "--consumer", "billing", "--account")
+    shown = here(*words, "ACME").out
+    assert '.acme.events.>", accounts: [ACME] }' in shown
+    assert '.acme.events.>" } }' in shown
+    assert "account: RICORDO" in shown
+    assert "_INBOX" not in shown
+    assert here(*words, "A } B", "--json").error["type"] == "Invalid"
+
+
 def test_a_consumer_s_name_is_checked(here: Cli) -> None:
     ended = here("events", "init", "--consumer", "a.b", "--json")
     assert ended.error["type"] == "Invalid"
@@ -160,7 +170,8 @@ def test_wrong_credentials_are_told(
                 monkeypatch.setenv("RICORDO_NATS_PASSWORD", password)
             error = failed(here, "events", "init")
             assert error["type"] == "Denied"
-            assert "credentials" in error["message"]
+            assert "nats_user" in error["message"]
+            assert "nats_password" in error["message"]
             assert "wrong-one" not in error["message"]
         monkeypatch.setenv("RICORDO_NATS_PASSWORD", "right")
         assert here("events", "init").code == 0
@@ -179,7 +190,9 @@ def test_a_user_who_may_not_publish_is_told(
         monkeypatch.setenv("RICORDO_NATS_USER", "bob")
         monkeypatch.setenv("RICORDO_NATS_PASSWORD", "right")
         assert here("events", "init").code == 0
-        assert failed(here, "events", "relay", "--once")["type"] == "Denied"
+        error = failed(here, "events", "relay", "--once")
+        assert error["type"] == "Denied"
+        assert "publish to" in error["message"]
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(

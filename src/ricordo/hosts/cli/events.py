@@ -86,13 +86,22 @@ async def permissions(
     ask: Annotated[
         bool, typer.Option("--ask", help="Requests too, which `ricordo answer` answers.")
     ] = False,
+    account: Annotated[
+        str | None,
+        typer.Option(
+            "--account",
+            metavar="NAME",
+            help="The tenant has an account of its own, of this name in the configuration: show "
+            "what Ricordo's account exports, and what that one imports.",
+        ),
+    ] = None,
 ) -> None:
     """Show what a tenant's subscribers need to be allowed at the NATS server.
 
     As a part of the server's configuration, for a user of its own: that user hears the events of
     the tenant and of no other one.
     """
-    from ricordo.wire import permissions_of, written
+    from ricordo.wire import permissions_of, shared, written
 
     names = [_consumer_name(name) for name in consumer or ()]
     prefix = here.settings.nats_prefix
@@ -103,6 +112,10 @@ async def permissions(
         consumers=names,
         asking=ask,
     )
+    if account is not None:
+        text = shared(found, account=_account_name(account), own="RICORDO")
+        here.screen.result({"configuration": text}, text=text)
+        return
     view = {
         "publish": list(found.publish),
         "subscribe": list(found.subscribe),
@@ -218,6 +231,12 @@ def _ids(event: "Event") -> dict[str, str | list[str]]:
 def _consumer_name(name: str) -> str:
     if not all(c.isascii() and (c.isalnum() or c in "_-") for c in check_id(name, what="consumer")):
         raise Invalid(f"consumer {name[:40]!a} may have letters, digits, _ and - only")
+    return name
+
+
+def _account_name(name: str) -> str:
+    if not name or not all(c.isascii() and (c.isalnum() or c in "_-") for c in name):
+        raise Invalid(f"account {name[:40]!a} may have letters, digits, _ and - only")
     return name
 
 

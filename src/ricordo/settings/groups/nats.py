@@ -1,9 +1,8 @@
 """The NATS server."""
 
 from pathlib import Path
-from typing import Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator
 
 from ricordo.settings.group import Group
 from ricordo.settings.reading import nats_addresses
@@ -100,8 +99,7 @@ class Nats(Group):
     def _nats_file_at_home(cls, value: Path | None) -> Path | None:
         return value if value is None else value.expanduser()
 
-    @model_validator(mode="after")
-    def _comes_in_one_way(self) -> Self:
+    def _check_nats(self) -> None:
         ways = ("nats_user", "nats_token", "nats_nkey", "nats_credentials")
         used = [way for way in ways if getattr(self, way) is not None]
         if len(used) > 1:
@@ -110,4 +108,3 @@ class Nats(Group):
             raise ValueError("nats_password needs nats_user")
         if self.nats_certificate_key is not None and self.nats_certificate is None:
             raise ValueError("nats_certificate_key needs nats_certificate")
-        return self
