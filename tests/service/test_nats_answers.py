@@ -189,7 +189,7 @@ MALFORMED = (
     (b'{"version": 1, "body": {"question": "q", "user": 1}}', "Unreadable"),
     (b'{"version": 1, "body": {"question": "q", "as_of": "today"}}', "Unreadable"),
     (
-        b'{"version": 1, "body": {"question": "q", "as_of": "0001-01-01T00:00:00+01:00"}}',
+        b'{"version": 1, "body": {"as_of": "0001-01-01T00:00:00+01:00"}}',
         "Unreadable",
     ),
     (b'{"version": 1, "body": {"question": "q", "namespaces": "hr"}}', "Unreadable"),

@@ -384,11 +384,13 @@ class Intake:
         self._services.measures.add(Count.PARKED, len(batch.jobs), by=by)
 
     def _bounded(self, turn: Turn) -> Turn:
+        """The turn as it is kept: nothing was said later than now, whatever a sender's clock says,
+        lest it count as said after an erasure that is yet to come."""
         return Turn(
             thread_id=turn.thread_id,
             run_id=turn.run_id,
             agent=turn.agent,
-            at=turn.at,
+            at=min(turn.at, self._services.clock()),
             display_id=turn.display_id,
             said=tuple(_bounded(said, self._pace.longest_turn) for said in turn.said),
         )
