@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import threading
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -481,6 +483,21 @@ async def test_what_was_said_before_an_erasure_does_not_come_back(tmp_path: Path
                 await alice.observe(late)
             clock.pass_by(days=1)
             assert await alice.observe(turn(SAID, run="new", clock=clock)), "a new start is allowed"
+
+
+async def test_nothing_is_said_later_than_it_is_heard(tmp_path: Path) -> None:
+    """Promise 11: what a sender's clock dates ahead would outlast the erasures until then."""
+    clock = Clock()
+    with FakeModel(lambda _: answer(FALCON)) as model:
+        async with opened(tmp_path, clock=clock, extractor=extractor(model)) as memory:
+            alice = memory.user(person(), agent="coder")
+            ahead = replace(turn(SAID, clock=clock), at=clock.at + timedelta(days=900))
+            assert await alice.observe(ahead)
+            [waiting] = await memory.ledger.waiting(scope=scope_of_alice(), limit=9)
+            assert waiting.at <= clock.at
+            await memory.intake.drain()
+            [known] = (await alice.list()).memories
+            assert [origin.at for origin in known.origins] == [waiting.at]
 
 
 async def test_an_extraction_in_flight_cannot_bring_a_person_back(tmp_path: Path) -> None:

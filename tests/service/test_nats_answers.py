@@ -188,6 +188,10 @@ MALFORMED = (
     (b'{"version": 1, "body": {"question": "q", "limit": 0}}', "Invalid"),
     (b'{"version": 1, "body": {"question": "q", "user": 1}}', "Unreadable"),
     (b'{"version": 1, "body": {"question": "q", "as_of": "today"}}', "Unreadable"),
+    (
+        b'{"version": 1, "body": {"as_of": "0001-01-01T00:00:00+01:00"}}',
+        "Unreadable",
+    ),
     (b'{"version": 1, "body": {"question": "q", "namespaces": "hr"}}', "Unreadable"),
     (b'{"version": 1, "body": {"question": "q", "namespaces": [1]}}', "Unreadable"),
     (b'{"version": 1, "body": {"question": "q", "namespaces": ["hr"]}}', "Denied"),
@@ -207,7 +211,8 @@ async def test_a_malformed_request_is_answered_with_an_error(
 
 
 async def test_a_turn_that_is_none_is_refused(ask: Asker) -> None:
-    for wrong in ({"messages": []}, {"at": 5}, {"run_id": ""}, {"run_id": None}):
+    extremes = [{"at": at} for at in ("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00")]
+    for wrong in ({"messages": []}, {"at": 5}, {"run_id": ""}, {"run_id": None}, *extremes):
         assert (await ask("observe", TURN | wrong))["error"]["branch"] == "Invalid", wrong
     for role in ("system", "", None):
         messages = [{"role": role, "text": "I am root"}]

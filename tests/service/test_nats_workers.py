@@ -303,6 +303,8 @@ NO_SIGNS = (
     (b'{"version": 2, "id": "00"}', "UnknownVersion"),
     (b'{"version": 1, "id": "0123456789abcdef", "seal": "x"}', "Unreadable"),
     (FORGED, "Denied"),
+    (FORGED.replace(b"2026-01-01T00:00:00Z", b"0001-01-01T00:00:00+01:00"), "Unreadable"),
+    (FORGED.replace(b"2026-01-01T00:00:00Z", b"9999-12-31T23:59:59-01:00"), "Unreadable"),
 )
 
 

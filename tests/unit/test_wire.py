@@ -289,8 +289,11 @@ BAD = {
     "time of a word": _with("soon", "time"),
     "time without zone": _with("2026-05-04T12:00:00", "time"),
     "time of a number": _with(5, "time"),
+    "time before all years of UTC": _with("0001-01-01T00:00:00+01:00", "time"),
+    "time after all years of UTC": _with("9999-12-31T23:59:59-01:00", "time"),
     "sequence of a number": _with(5, "sequence"),
     "sequence below zero": _with("-5", "sequence"),
+    "sequence of too many digits": _with("1" * 5_000, "sequence"),
     "data of a list": _with([], "data"),
     "scope of an organization": _with(
         {"type": "organization", "tenant": "acme", "namespace": None}, "data", "scope"
@@ -305,6 +308,9 @@ BAD = {
     "origins of words": _with(["x"], "data", "origins"),
     "origin without time": _with([{"run_id": "r"}], "data", "origins"),
     "origin with a bad time": _with([{"at": "2026-13-40T00:00:00Z"}], "data", "origins"),
+    "origin before all years of UTC": _with(
+        [{"at": "0001-01-01T00:00:00+01:00"}], "data", "origins"
+    ),
     "origin with a bad id": _with(
         [{"at": "2026-05-04T12:00:00Z", "run_id": ""}], "data", "origins"
     ),

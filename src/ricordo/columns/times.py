@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from ricordo.errors import Invalid
+from ricordo.errors import Corrupt, Invalid
 
 EARLIEST = -(2**63)
 """Stands for an open beginning."""
@@ -31,8 +31,11 @@ def micros_or_none(time: datetime | None) -> int | None:
 
 
 def moment(value: int) -> datetime:
-    """The time, in UTC, of a number of microseconds."""
-    return _EPOCH + timedelta(microseconds=value)
+    """The time, in UTC, of a number of microseconds. Raises `Corrupt` when there is none."""
+    try:
+        return _EPOCH + timedelta(microseconds=value)
+    except OverflowError as error:
+        raise Corrupt("the ledger holds a time outside the years 1 to 9999") from error
 
 
 def moment_or_none(value: int | None) -> datetime | None:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from ricordo.errors import RicordoError
 from ricordo.memory.measuring import Measures
+from ricordo.model import pause_after
 from ricordo.ports import Count, Sign, Signs
 
 _log = logging.getLogger(__name__)
@@ -56,6 +57,18 @@ class Heeding:
 
     async def run(self) -> None:
         """Take signs until cancelled; where none can be heard, that is logged, and tried again."""
+        faults = 0
+        while True:
+            try:
+                await self._take_on()
+            except Exception as error:  # noqa: BLE001 - whatever a sign from outside brings about,
+                # the next one is heard; by name only, for its message may quote anything.
+                name = type(error).__name__
+                _log.error("signs are not heard for a reason that nobody foresaw (%s)", name)
+                faults += 1
+                await asyncio.sleep(pause_after(faults, first=0.1, worst=_WORST))
+
+    async def _take_on(self) -> None:
         failures, fault = 0, ""
         while True:
             self._settled.clear()
@@ -69,7 +82,7 @@ class Heeding:
                 if str(error) != fault:
                     fault = str(error)
                     _log.warning("no signs are heard (%s: %s)", type(error).__name__, error)
-                await asyncio.sleep(min(0.1 * 2**failures, _WORST))
+                await asyncio.sleep(pause_after(failures, first=0.1, worst=_WORST))
                 continue
             if failures:
                 _log.info("signs are heard again")

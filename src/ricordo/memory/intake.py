@@ -15,13 +15,16 @@ from ricordo.memory.holding import Holding
 from ricordo.memory.learning import Learner, Lesson
 from ricordo.memory.measuring import Doing
 from ricordo.memory.services import Services
-from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clean_text
+from ricordo.model import Batch, Job, Relate, Said, Scope, Turn, UserScope, clean_text, pause_after
 from ricordo.ports import Act, Count, Extractor, Fact, Sign, Signs
 
 _log = logging.getLogger(__name__)
 
 _RETURNS = 10
 """Times that giving a batch back is tried again before it waits for its lease to end."""
+
+_LONGEST = 3_600.0
+"""Seconds after which a batch that failed is tried again at the latest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,7 +361,7 @@ class Intake:
 
     def _delay(self, batch: Batch) -> float:
         """Seconds until a batch that failed is tried again."""
-        return min(self._pace.backoff * 2 ** batch.jobs[0].attempts, 3_600.0)
+        return pause_after(batch.jobs[0].attempts, first=self._pace.backoff, worst=_LONGEST)
 
     async def _hand_back(self, batch: Batch) -> None:
         """Let others have what this worker may not finish; that is no failed attempt."""
@@ -381,11 +384,13 @@ class Intake:
         self._services.measures.add(Count.PARKED, len(batch.jobs), by=by)
 
     def _bounded(self, turn: Turn) -> Turn:
+        """The turn as it is kept: nothing was said later than now, whatever a sender's clock says,
+        lest it count as said after an erasure that is yet to come."""
         return Turn(
             thread_id=turn.thread_id,
             run_id=turn.run_id,
             agent=turn.agent,
-            at=turn.at,
+            at=min(turn.at, self._services.clock()),
             display_id=turn.display_id,
             said=tuple(_bounded(said, self._pace.longest_turn) for said in turn.said),
         )

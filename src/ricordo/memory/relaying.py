@@ -8,6 +8,7 @@ from datetime import datetime
 from ricordo.errors import RicordoError
 from ricordo.events import Event, UserMemoryErased
 from ricordo.memory.readmitting import readmitted
+from ricordo.model import pause_after
 from ricordo.ports import EventStream, Ledger, Reached
 
 _log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Relay:
                     failures, fault, wait = 0, "", 0.0 if carried else self._poll
                 except RicordoError as error:
                     failures += 1
-                    wait = min(self._poll * 2**failures, _WORST)
+                    wait = pause_after(failures, first=self._poll, worst=_WORST)
                     if str(error) != fault:
                         fault = str(error)
                         _log.warning("events wait (%s: %s)", type(error).__name__, error)

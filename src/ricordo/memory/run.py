@@ -11,7 +11,7 @@ from typing import TypeVar
 from ricordo.errors import Invalid, Unavailable
 from ricordo.memory.measuring import Doing, Measures
 from ricordo.memory.services import Bounds
-from ricordo.model import Principal, Sought, check_limit
+from ricordo.model import Principal, Sought, check_limit, check_time
 from ricordo.ports import Act
 
 T = TypeVar("T")
@@ -66,6 +66,8 @@ class Ask:
             raise Invalid(f"nearly is {self.nearly}; it lies between 0 and 100")
         if self.as_of is not None and self.as_of.tzinfo is None:
             raise Invalid("as_of needs a time zone")
+        if self.as_of is not None:
+            check_time(self.as_of, what="as_of")
 
 
 class Run:

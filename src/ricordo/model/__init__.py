@@ -31,6 +31,7 @@ from ricordo.model.ids import (
 from ricordo.model.keys import entry_version, is_of_part, name_seed, part_key, point_version
 from ricordo.model.kinds import Kind, Rule, Sensitivity, Source, Status
 from ricordo.model.memory import Listing, Memory, Page, Revision
+from ricordo.model.pausing import pause_after
 from ricordo.model.recall import (
     Cut,
     Dates,
@@ -54,6 +55,7 @@ from ricordo.model.scope import (
     Scope,
     UserScope,
 )
+from ricordo.model.times import check_time
 from ricordo.model.turns import (
     Backlog,
     Batch,
@@ -137,6 +139,7 @@ __all__ = [
     "check_id",
     "check_limit",
     "check_text",
+    "check_time",
     "clean_text",
     "digest",
     "entry_version",
@@ -146,5 +149,6 @@ __all__ = [
     "new_id",
     "owner_key",
     "part_key",
+    "pause_after",
     "point_version",
 ]

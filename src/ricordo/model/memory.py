@@ -7,6 +7,17 @@ from ricordo.model.graph import RelationClaim
 from ricordo.model.ids import check_text, digest
 from ricordo.model.kinds import Kind, Sensitivity, Source, Status
 from ricordo.model.scope import Origin, Partition, Scope
+from ricordo.model.times import check_time
+
+_TIMES = (
+    "recorded_at",
+    "updated_at",
+    "valid_from",
+    "valid_until",
+    "expires_at",
+    "last_recalled_at",
+    "demoted_at",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +86,10 @@ class Memory:
                 raise ValueError(f"{what} must lie between 0 and 1")
         if self.kind is Kind.PREFERENCE and self.agent is None:
             raise ValueError("a preference needs the agent that learned it")
+        for what in _TIMES:
+            at: datetime | None = getattr(self, what)
+            if at is not None:
+                check_time(at, what=what)
 
     @property
     def partition(self) -> Partition:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from ricordo.model.ids import check_id
 from ricordo.model.kinds import Kind
+from ricordo.model.times import check_time
 
 
 class Role(StrEnum):
@@ -145,6 +146,7 @@ class Origin:
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
             raise ValueError("an origin's time needs a time zone")
+        check_time(self.at, what="an origin's time")
         for what in ("agent", "thread_id", "display_id", "run_id", "author"):
             value = getattr(self, what)
             if value is not None:

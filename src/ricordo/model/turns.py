@@ -7,6 +7,7 @@ from typing import Self
 
 from ricordo.model.ids import check_id
 from ricordo.model.scope import Scope
+from ricordo.model.times import check_time
 
 
 class Speaker(StrEnum):
@@ -53,6 +54,7 @@ class Turn:
             check_id(self.display_id, what="display_id")
         if self.at.tzinfo is None:
             raise ValueError("a turn's time needs a time zone")
+        check_time(self.at, what="a turn's time")
         object.__setattr__(self, "said", tuple(self.said))
         for said in self.said:
             if said.id is not None:

@@ -14,7 +14,10 @@ class Offices(Protocol):
 
     async def hold(self, office: str, *, holder: str, at: datetime, seconds: float) -> int | None:
         """The term in which `holder` has the office for the next `seconds`; None when another one
-        has it. The holder asks again, long before, to keep it."""
+        has it. The holder asks again, long before, to keep it.
+
+        Whoever asks again and again takes it from a holder that died within two times `seconds`,
+        however wrong that one's clock was."""
         ...
 
     async def vacate(self, office: str, *, holder: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from ricordo.errors import Invalid, Unreadable
 from ricordo.events import Event, TurnParked, UserMemoryErased
-from ricordo.model import OrganizationScope, Origin, Scope, UserScope
+from ricordo.model import OrganizationScope, Origin, Scope, UserScope, check_time
 
 Data = dict[str, Any]
 
@@ -197,9 +197,11 @@ def time_read(value: object, *, what: str) -> datetime:
     if not isinstance(value, str) or not _TIME.fullmatch(value):
         raise Unreadable(f"{what} is not a time with its zone")
     try:
-        return datetime.fromisoformat(value)
+        return check_time(datetime.fromisoformat(value), what=what)
     except ValueError as error:
         raise Unreadable(f"{what} is not a time with its zone") from error
+    except Invalid as error:
+        raise Unreadable(str(error)) from error
 
 
 def _origin(value: object) -> Origin:

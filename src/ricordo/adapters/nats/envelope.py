@@ -1,5 +1,6 @@
 """CloudEvents 1.0: an event in its envelope, written structured, read structured or binary."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -9,9 +10,9 @@ from cloudevents.core.exceptions import BaseCloudEventException
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 
-from ricordo.errors import Unreadable
+from ricordo.errors import Invalid, Unreadable
 from ricordo.events import Event
-from ricordo.model import UserScope
+from ricordo.model import UserScope, check_time
 from ricordo.wire import (
     data_of,
     event_from,
@@ -29,6 +30,8 @@ MOST_BYTES = 1_048_576
 _DIGITS = 19
 """A position is written with as many, so that texts sort as numbers do."""
 
+_POSITION = re.compile(f"[0-9]{{1,{_DIGITS}}}")
+
 _NOT_SOUND = (
     BaseCloudEventException,
     ValueError,
@@ -37,6 +40,7 @@ _NOT_SOUND = (
     AttributeError,
     RecursionError,
     OverflowError,
+    Invalid,
 )
 """What the library raises for what is no envelope."""
 
@@ -90,14 +94,15 @@ def read_event(payload: bytes, headers: Mapping[str, str] | None = None) -> Enve
         found = _binary(payload, headers or {}) or JSONFormat().read(_whole, payload)
         attributes = found.get_attributes()
         at, position = found.get_time(), attributes.get("sequence")
+        at = None if at is None else check_time(at, what="time").astimezone(UTC)
     except _NOT_SOUND as error:
         raise Unreadable(f"the message is no CloudEvent ({type(error).__name__})") from error
     kind = kind_of(found.get_type())
     if at is None:
         raise Unreadable("the envelope has no time")
-    if not isinstance(position, str) or not (position.isascii() and position.isdigit()):
-        raise Unreadable("the envelope has no sequence, which is digits")
-    event = event_from(kind, found.get_data(), id=found.get_id(), at=at.astimezone(UTC))
+    if not isinstance(position, str) or not _POSITION.fullmatch(position):
+        raise Unreadable(f"the envelope has no sequence, which is at most {_DIGITS} digits")
+    event = event_from(kind, found.get_data(), id=found.get_id(), at=at)
     if found.get_source() != source_of(event.scope.tenant):
         raise Unreadable("the envelope's source is not the tenant of its data")
     return Envelope(event=event, position=int(position))

@@ -11,6 +11,7 @@ from nats.aio.msg import Msg
 from ricordo.adapters.nats.connection import NatsConnection
 from ricordo.adapters.nats.dead import DeadLetters
 from ricordo.errors import Invalid, RicordoError, Unavailable, Unreadable
+from ricordo.model import pause_after
 from ricordo.ports import Answer, Request
 from ricordo.wire import (
     AUTHORIZATION,
@@ -71,7 +72,7 @@ class NatsRequests:
                 if str(error) != fault:
                     fault = str(error)
                     _log.warning("no requests are heard (%s: %s)", type(error).__name__, error)
-                await self._pause(min(0.1 * 2**failures, _WORST))
+                await self._pause(pause_after(failures, first=0.1, worst=_WORST))
 
     async def wind_down(self, *, within: float) -> bool:
         """See `ricordo.ports.Requests`."""

@@ -18,6 +18,7 @@ from ricordo.adapters.postgres.session import Ask, Session
 from ricordo.adapters.postgres.transaction import Looking, PostgresReading, PostgresWriting
 from ricordo.adapters.postgres.upkeep import Restoring
 from ricordo.columns.jobs import backlog_from, heard_from
+from ricordo.columns.offices import Seen
 from ricordo.columns.scopes import scope_from, scope_key, sealed, subject_of
 from ricordo.columns.times import Clock, micros
 from ricordo.errors import Invalid, NotFound
@@ -85,6 +86,7 @@ class PostgresLedger:
         self._secret = secret
         self._meanings = meanings
         self._clock = clock
+        self._seen = Seen()
 
     @classmethod
     def open(
@@ -323,7 +325,9 @@ class PostgresLedger:
     async def hold(self, office: str, *, holder: str, at: datetime, seconds: float) -> int | None:
         """See `ricordo.ports.Offices`."""
         return await self._alone(
-            lambda on: offices.hold(on, office, holder=holder, at=at, seconds=seconds)
+            lambda on: offices.hold(
+                on, office, holder=holder, at=at, seconds=seconds, seen=self._seen
+            )
         )
 
     async def vacate(self, office: str, *, holder: str) -> None:

@@ -4,24 +4,30 @@ from datetime import datetime, timedelta
 
 from ricordo.adapters.postgres.driving import Connection, perform
 from ricordo.adapters.postgres.session import Ask
+from ricordo.columns.offices import Seen
 from ricordo.columns.times import micros
 
 
 async def hold(
-    on: Connection, office: str, /, *, holder: str, at: datetime, seconds: float
+    on: Connection, office: str, /, *, holder: str, at: datetime, seconds: float, seen: Seen
 ) -> int | None:
     """Take the office when it is free, ours, or was not kept up; its term."""
+    # What it returns besides is of before: of somebody else's lease, where that was kept.
     sql = (
-        "insert into offices as o (name, holder, term, held_until) values (%s, %s, 1, %s) "
-        "on conflict (name) do update set "
+        "with tried as (insert into offices as o (name, holder, term, held_until) "
+        "values (%s, %s, 1, %s) on conflict (name) do update set "
         "term = o.term + (o.holder is distinct from excluded.holder)::int, "
         "holder = excluded.holder, held_until = excluded.held_until "
         "where o.holder is null or o.holder = excluded.holder or o.held_until <= %s "
-        "returning o.term"
+        "or o.held_until = %s returning term) select (select term from tried), "
+        "(select held_until from offices where name = %s)"
     )
-    until = micros(at + timedelta(seconds=seconds))
-    found = await perform(Ask(sql, (office, holder, until, micros(at))), on=on)
-    return found.rows[0][0] if found.rows else None
+    now, until = micros(at), micros(at + timedelta(seconds=seconds))
+    stale = seen.stale(office, now=now, lasts=until - now)
+    found = await perform(Ask(sql, (office, holder, until, now, stale, office)), on=on)
+    term, theirs = found.rows[0]
+    seen.note(office, until=theirs if term is None else None, now=now)
+    return term
 
 
 async def vacate(on: Connection, office: str, /, *, holder: str) -> None:

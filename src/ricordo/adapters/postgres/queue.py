@@ -7,10 +7,19 @@ from ricordo.adapters.postgres.erasures import Erasing
 from ricordo.adapters.postgres.outbox import Announcing
 from ricordo.adapters.postgres.session import Session
 from ricordo.columns.codec import dumps
-from ricordo.columns.jobs import JOB, backlog_from, company, job_from
+from ricordo.columns.jobs import (
+    JOB,
+    PARTS,
+    SPOILT,
+    backlog_from,
+    company,
+    job_from,
+    shown_from,
+    turns_from,
+)
 from ricordo.columns.scopes import NOWHERE, subject_of
 from ricordo.columns.times import EARLIEST, micros, micros_or_none, moment
-from ricordo.errors import Conflict, Invalid, NotFound
+from ricordo.errors import Conflict, Corrupt, Invalid, NotFound
 from ricordo.events import TurnParked, TurnReplayed
 from ricordo.model import (
     Backlog,
@@ -46,8 +55,7 @@ class QueueReading(Session):
             self._number(scope),
             limit,
         )
-        works = [job_from(row, scope=scope).work for row in found]
-        return [work for work in works if isinstance(work, Turn)]
+        return turns_from(found, scope=scope)
 
     async def backlog(self, *, scope: Scope) -> Backlog:
         """How much waits."""
@@ -114,17 +122,23 @@ class QueueWriting(Announcing, Erasing):
         """Lease the first jobs that are of one sort and agent, if they may be handed out now."""
         if not await self._due(scope, at=at, size=size, patience=patience):
             return None
-        taken: list[int] = []
         jobs: list[Job] = []
-        for row in await self._open_jobs(scope, size):
-            if (row[-1] or EARLIEST) > micros(at):
-                break
-            job = job_from(row[:6], scope=scope, again=row[6] == "leased")
-            if jobs and company(job) != company(jobs[0]):
-                break
-            taken.append(row[0])
-            jobs.append(job)
-        if not taken:
+        spoilt = True
+        while spoilt and not jobs:
+            spoilt = False
+            for row in await self._open_jobs(scope, size):
+                if (row[-1] or EARLIEST) > micros(at):
+                    break
+                try:
+                    job = job_from(row[:PARTS], scope=scope, again=row[PARTS] == "leased")
+                except Corrupt:
+                    spoilt = True
+                    await self._park_spoilt(row[:PARTS], scope=scope, at=at)
+                    continue
+                if jobs and company(job) != company(jobs[0]):
+                    break
+                jobs.append(job)
+        if not jobs:
             return None
         name = new_id("l")
         # A lease that ran out is a failure too: its worker died, perhaps of this very batch.
@@ -133,7 +147,7 @@ class QueueWriting(Announcing, Erasing):
             "lease = %s, lease_until = %s where id = any(%s)",
             name,
             micros(at + timedelta(seconds=seconds)),
-            taken,
+            [job.id for job in jobs],
         )
         await self._change(
             "update scopes set served = nextval('served_turns') where id = %s", self._number(scope)
@@ -176,30 +190,13 @@ class QueueWriting(Announcing, Erasing):
     async def park(self, batch: Batch, *, reason: str, at: datetime) -> None:
         """Move a batch to the dead letters and announce it."""
         ids = await self._held(batch, now=None)
-        await self._drop_twins(ids)
-        await self._change(
-            "update queue set state = 'parked', attempts = attempts + 1, lease = null, "
-            "lease_until = null, not_before = null, reason = %s, parked_at = %s "
-            "where id = any(%s)",
-            reason,
-            micros(at),
-            ids,
-        )
+        await self._put_away(ids, reason=reason, at=at)
         for job in batch.jobs:
-            if isinstance(job.work, Turn) and isinstance(batch.scope, UserScope):
+            if isinstance(job.work, Turn):
                 await self._change(
                     "update queue set payload = %s where id = %s", dumps(job.work), job.id
                 )
-                await self._announce(
-                    TurnParked(
-                        id=new_id("e"),
-                        at=at,
-                        scope=batch.scope,
-                        thread_id=job.work.thread_id,
-                        run_id=job.work.run_id,
-                        reason=reason,
-                    )
-                )
+            await self._announce_parked(job, reason=reason, at=at)
 
     async def replay(self, job_id: int, *, scope: Scope) -> None:
         """Queue a parked job again, and announce it where it is a turn."""
@@ -220,6 +217,37 @@ class QueueWriting(Announcing, Erasing):
                 id=new_id("e"), at=self._clock(), scope=scope, thread_id=thread_id, run_id=run_id
             )
             await self._announce(replayed)
+
+    async def _park_spoilt(self, row: tuple[Any, ...], *, scope: Scope, at: datetime) -> None:
+        """Park what cannot be read, as it is: nobody can work on it, and it must not stand in the
+        way of what can be."""
+        job = shown_from(row, scope=scope)
+        await self._put_away([job.id], reason=SPOILT, at=at)
+        await self._announce_parked(job, reason=SPOILT, at=at)
+
+    async def _put_away(self, ids: list[int], *, reason: str, at: datetime) -> None:
+        await self._drop_twins(ids)
+        await self._change(
+            "update queue set state = 'parked', attempts = attempts + 1, lease = null, "
+            "lease_until = null, not_before = null, reason = %s, parked_at = %s "
+            "where id = any(%s)",
+            reason,
+            micros(at),
+            ids,
+        )
+
+    async def _announce_parked(self, job: Job, *, reason: str, at: datetime) -> None:
+        if isinstance(job.work, Turn) and isinstance(job.scope, UserScope):
+            await self._announce(
+                TurnParked(
+                    id=new_id("e"),
+                    at=at,
+                    scope=job.scope,
+                    thread_id=job.work.thread_id,
+                    run_id=job.work.run_id,
+                    reason=reason,
+                )
+            )
 
     async def _due(self, scope: Scope, *, at: datetime, size: int, patience: float) -> bool:
         """Whether a batch is ready, and no worker has one. Looked up before this transaction began,
@@ -279,5 +307,5 @@ class QueueWriting(Announcing, Erasing):
 
 def letter_from(row: tuple[Any, ...], *, scope: Scope, silent: bool = False) -> DeadLetter:
     """A parked job from `JOB`, its reason and its time."""
-    job = job_from(row[:6], scope=scope, silent=silent)
-    return DeadLetter(job=job, reason=row[6], parked_at=moment(row[7]))
+    job = shown_from(row[:PARTS], scope=scope, silent=silent)
+    return DeadLetter(job=job, reason=row[PARTS], parked_at=moment(row[PARTS + 1]))

@@ -79,7 +79,7 @@ async def dead_letters(on: Connection, /, *, limit: int) -> list[DeadLetter]:
         ),
         on=on,
     )
-    return [letter_from(row[:8], scope=scope_from(*row[8:]), silent=True) for row in rows.rows]
+    return [letter_from(row[:-3], scope=scope_from(*row[-3:]), silent=True) for row in rows.rows]
 
 
 async def _enter(on: Connection, numbers: Sequence[int]) -> None:

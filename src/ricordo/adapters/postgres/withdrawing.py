@@ -5,10 +5,10 @@ from typing import Any
 
 from ricordo.adapters.postgres.queue import QueueWriting
 from ricordo.adapters.postgres.session import storable
-from ricordo.columns.codec import loads
+from ricordo.columns.jobs import heard_by
 from ricordo.columns.times import micros
 from ricordo.errors import NotFound
-from ricordo.model import Listing, Scope, Turn, Withdrawn
+from ricordo.model import Listing, Scope, Withdrawn
 
 _TEXT = "q.sort = 'turn' and q.state in ('waiting', 'leased', 'parked')"
 """Turns whose words are still kept."""
@@ -68,7 +68,7 @@ class Withdrawing(QueueWriting):
         if listing.agents is None:
             return await self._firsts(f"select q.id {which}", number, *values)
         found = await self._rows(f"select q.id, q.payload {which}", number, *values)
-        return [id_ for id_, payload in found if loads(Turn, payload).agent in listing.agents]
+        return [id_ for id_, payload in found if heard_by(payload, listing.agents)]
 
     async def _drop_refusals(self, listing: Listing, number: int) -> int:
         where, values = "", list[Any]()

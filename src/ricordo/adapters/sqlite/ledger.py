@@ -24,6 +24,7 @@ from ricordo.adapters.sqlite.transaction import SqliteReading, SqliteWriting, ru
 from ricordo.adapters.sqlite.upkeep import Restoring
 from ricordo.adapters.sqlite.withdrawing import drop
 from ricordo.adapters.sqlite.writer import Writer
+from ricordo.columns.offices import Seen
 from ricordo.columns.scopes import sealed, subject_of
 from ricordo.errors import Invalid, RicordoError
 from ricordo.events import Event
@@ -86,6 +87,7 @@ class SqliteLedger:
         self._readers = Readers(opened.readers, name=name)
         self._secret = opened.secret
         self._clock = clock
+        self._seen = Seen()
 
     @classmethod
     def open(
@@ -320,7 +322,7 @@ class SqliteLedger:
         """See `ricordo.ports.Offices`."""
         return await self._writer.submit(
             lambda connection: offices.hold(
-                connection, office, holder=holder, at=at, seconds=seconds
+                connection, office, holder=holder, at=at, seconds=seconds, seen=self._seen
             )
         )
 

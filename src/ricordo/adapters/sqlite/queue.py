@@ -8,10 +8,20 @@ from ricordo.adapters.sqlite.erasures import refuse_erased
 from ricordo.adapters.sqlite.outbox import announce
 from ricordo.adapters.sqlite.session import add_scope, as_list, find_scope
 from ricordo.columns.codec import dumps
-from ricordo.columns.jobs import JOB, backlog_from, company, heard_from, job_from
+from ricordo.columns.jobs import (
+    JOB,
+    PARTS,
+    SPOILT,
+    backlog_from,
+    company,
+    heard_from,
+    job_from,
+    shown_from,
+    turns_from,
+)
 from ricordo.columns.scopes import NOWHERE, scope_from
 from ricordo.columns.times import micros, micros_or_none, moment
-from ricordo.errors import Conflict, Invalid, NotFound
+from ricordo.errors import Conflict, Corrupt, Invalid, NotFound
 from ricordo.events import TurnParked, TurnReplayed
 from ricordo.model import (
     Backlog,
@@ -136,24 +146,30 @@ def lease_batch(
     ).fetchone()
     scope = scope_from(sort, tenant, owner)
     now = micros(at)
-    taken: list[tuple[Any, ...]] = []
     jobs: list[Job] = []
-    for row in connection.execute(
-        f"select {JOB}, q.state, q.not_before from queue q "
-        f"where q.scope_id = ? and q.{_OPEN} order by q.id limit ?",
-        (number, size),
-    ).fetchall():
-        if (row[-1] or now) > now:
-            break
-        job = job_from(row[:6], scope=scope, again=row[6] == "leased")
-        if jobs and company(job) != company(jobs[0]):
-            break
-        taken.append(row)
-        jobs.append(job)
-    if not taken:
+    spoilt = True
+    while spoilt and not jobs:
+        spoilt = False
+        for row in connection.execute(
+            f"select {JOB}, q.state, q.not_before from queue q "
+            f"where q.scope_id = ? and q.{_OPEN} order by q.id limit ?",
+            (number, size),
+        ).fetchall():
+            if (row[-1] or now) > now:
+                break
+            try:
+                job = job_from(row[:PARTS], scope=scope, again=row[PARTS] == "leased")
+            except Corrupt:
+                spoilt = True
+                _park_spoilt(connection, row[:PARTS], scope=scope, at=at)
+                continue
+            if jobs and company(job) != company(jobs[0]):
+                break
+            jobs.append(job)
+    if not jobs:
         return None
     name = new_id("l")
-    ids = as_list(row[0] for row in taken)
+    ids = as_list(job.id for job in jobs)
     # A lease that ran out is a failure too: its worker died, perhaps of this very batch.
     connection.execute(
         "update queue set attempts = attempts + (state = 'leased'), state = 'leased', lease = ?, "
@@ -205,6 +221,26 @@ def retry(connection: sqlite3.Connection, batch: Batch, *, at: datetime, failed:
 def park(connection: sqlite3.Connection, batch: Batch, *, reason: str, at: datetime) -> None:
     """Move a batch to the dead letters and announce it."""
     ids = _held(connection, batch, number=find_scope(connection, batch.scope), now=None)
+    _put_away(connection, ids, reason=reason, at=at)
+    for job in batch.jobs:
+        if isinstance(job.work, Turn):
+            connection.execute(
+                "update queue set payload = ? where id = ?", (dumps(job.work), job.id)
+            )
+        _announce_parked(connection, job, reason=reason, at=at)
+
+
+def _park_spoilt(
+    connection: sqlite3.Connection, row: tuple[Any, ...], *, scope: Scope, at: datetime
+) -> None:
+    """Park what cannot be read, as it is: nobody can work on it, and it must not stand in the way
+    of what can be."""
+    job = shown_from(row, scope=scope)
+    _put_away(connection, as_list([job.id]), reason=SPOILT, at=at)
+    _announce_parked(connection, job, reason=SPOILT, at=at)
+
+
+def _put_away(connection: sqlite3.Connection, ids: str, *, reason: str, at: datetime) -> None:
     drop_twins(connection, ids)
     connection.execute(
         "update queue set state = 'parked', attempts = attempts + 1, lease = null, "
@@ -212,22 +248,23 @@ def park(connection: sqlite3.Connection, batch: Batch, *, reason: str, at: datet
         "where id in (select value from json_each(?))",
         (reason, micros(at), ids),
     )
-    for job in batch.jobs:
-        if isinstance(job.work, Turn) and isinstance(batch.scope, UserScope):
-            connection.execute(
-                "update queue set payload = ? where id = ?", (dumps(job.work), job.id)
-            )
-            announce(
-                connection,
-                TurnParked(
-                    id=new_id("e"),
-                    at=at,
-                    scope=batch.scope,
-                    thread_id=job.work.thread_id,
-                    run_id=job.work.run_id,
-                    reason=reason,
-                ),
-            )
+
+
+def _announce_parked(
+    connection: sqlite3.Connection, job: Job, *, reason: str, at: datetime
+) -> None:
+    if isinstance(job.work, Turn) and isinstance(job.scope, UserScope):
+        announce(
+            connection,
+            TurnParked(
+                id=new_id("e"),
+                at=at,
+                scope=job.scope,
+                thread_id=job.work.thread_id,
+                run_id=job.work.run_id,
+                reason=reason,
+            ),
+        )
 
 
 def dead_letters(
@@ -243,9 +280,9 @@ def dead_letters(
     )
     return [
         DeadLetter(
-            job=job_from(row[:6], scope=scope_from(*row[8:11]), silent=scope is None),
-            reason=row[6],
-            parked_at=moment(row[7]),
+            job=shown_from(row[:PARTS], scope=scope_from(*row[-3:]), silent=scope is None),
+            reason=row[PARTS],
+            parked_at=moment(row[PARTS + 1]),
         )
         for row in found
     ]
@@ -258,8 +295,7 @@ def waiting(connection: sqlite3.Connection, *, scope: Scope, limit: int) -> list
         "and q.state in ('waiting', 'leased') order by q.id limit ?",
         (find_scope(connection, scope), limit),
     )
-    works = [job_from(row, scope=scope).work for row in found]
-    return [work for work in works if isinstance(work, Turn)]
+    return turns_from(found, scope=scope)
 
 
 def threads(

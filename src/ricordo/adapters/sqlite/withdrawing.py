@@ -6,10 +6,10 @@ from typing import Any
 
 from ricordo.adapters.sqlite.queue import drop_twins
 from ricordo.adapters.sqlite.session import Session, as_list, as_numbers
-from ricordo.columns.codec import loads
+from ricordo.columns.jobs import heard_by
 from ricordo.columns.times import micros
 from ricordo.errors import NotFound
-from ricordo.model import Listing, Scope, Turn, Withdrawn
+from ricordo.model import Listing, Scope, Withdrawn
 
 _TEXT = "q.sort = 'turn' and q.state in ('waiting', 'leased', 'parked')"
 """Turns whose words are still kept."""
@@ -57,7 +57,7 @@ class Withdrawing(Session):
         if listing.agents is None:
             return self._firsts(f"select q.id {which}", number, *values)
         found = self._rows(f"select q.id, q.payload {which}", number, *values)
-        return [id_ for id_, payload in found if loads(Turn, payload).agent in listing.agents]
+        return [id_ for id_, payload in found if heard_by(payload, listing.agents)]
 
     def _drop_refusals(self, listing: Listing, number: int) -> int:
         where, values = "", list[Any]()

@@ -19,7 +19,7 @@ from ricordo.hosts.swiss.requests import MARK
 from ricordo.hosts.swiss.subject import Sort, Subject
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.readmitting import readmitted
-from ricordo.model import OrganizationScope, Origin
+from ricordo.model import OrganizationScope, Origin, pause_after
 from ricordo.ports import Exchange
 
 _log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Announcing:
                     failures, wait = 0, 0.0 if told else self._poll
                 except RicordoError as error:
                     failures += 1
-                    wait = min(self._poll * 2**failures, _WORST)
+                    wait = pause_after(failures, first=self._poll, worst=_WORST)
                     if str(error) != fault:
                         fault = str(error)
                         _log.warning("the platform is not told just now: %s", error)

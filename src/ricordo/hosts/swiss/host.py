@@ -16,6 +16,7 @@ from ricordo.hosts.swiss.requests import RECALL, STORAGE_REQUESTED, STORE_REQUES
 from ricordo.hosts.swiss.storing import Storing
 from ricordo.hosts.swiss.subject import control_events
 from ricordo.memory.engine import Ricordo
+from ricordo.model import pause_after
 from ricordo.ports import Count, Delivery, Exchange, Verifier
 
 _log = logging.getLogger(__name__)
@@ -246,4 +247,4 @@ class AgentProtocol:
 
 
 def _pause(failures: int) -> float:
-    return min(0.25 * 2**failures, _WORST)
+    return pause_after(failures, first=0.25, worst=_WORST)

@@ -37,6 +37,22 @@ class OfficeTests(Sealed):
         await ledger.vacate("o", holder="b")
         assert await ledger.hold("o", holder="b", at=clock(), seconds=30) == 3
 
+    async def test_a_wrong_clock_holds_no_office_beyond_its_life(
+        self, ledger: Ledger, another: OpenLedger, clock: HandClock
+    ) -> None:
+        """A holder whose clock goes an hour ahead keeps its office while it lives; when it died,
+        nobody waits for an hour."""
+        beside, ahead = await another(), timedelta(hours=1)
+        assert await beside.hold("o", holder="ahead", at=clock() + ahead, seconds=30) == 1
+        for _ in range(4):
+            assert await ledger.hold("o", holder="b", at=clock.forward(20), seconds=30) is None
+            assert await beside.hold("o", holder="ahead", at=clock() + ahead, seconds=30) == 1
+        for _ in range(2):
+            assert await ledger.hold("o", holder="b", at=clock.forward(20), seconds=30) is None
+        assert await ledger.hold("o", holder="b", at=clock.forward(10), seconds=30) == 2
+        assert not await ledger.report("o", position=1, term=1)
+        assert await ledger.hold("o", holder="b", at=clock.forward(1), seconds=30) == 2
+
     async def test_who_lost_an_office_reports_nothing(
         self, ledger: Ledger, clock: HandClock
     ) -> None:

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from ricordo.errors import Conflict, Invalid, NotFound
 from ricordo.events import TurnParked
-from ricordo.model import Batch, Job, Relate, Said, Scope, Speaker, Turn, UserScope
+from ricordo.model import Batch, Job, Listing, Relate, Said, Scope, Speaker, Turn, UserScope
 from ricordo.ports import Ledger
 from ricordo.testing.ledger.making import (
     ALICE,
@@ -25,6 +25,9 @@ from ricordo.testing.ledger.making import (
     turn,
 )
 from ricordo.testing.sealed import Sealed
+
+_BEFORE_ALL_TIME = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))
+"""A time that UTC has no year for."""
 
 
 async def _accept(ledger: Ledger, *runs: int, scope: Scope = ALICE) -> None:
@@ -320,6 +323,37 @@ class QueueTests(Sealed):
         ((_, event),) = await ledger.announced(after=0, limit=10)
         assert isinstance(event, TurnParked)
         assert (event.scope, event.thread_id, event.run_id) == (ALICE, "thread-1", "run-1")
+
+    async def test_what_cannot_be_read_is_parked_and_stands_in_nobodys_way(
+        self, ledger: Ledger, clock: HandClock
+    ) -> None:
+        """Design promise 4, of a row that this program cannot read: its scope's other turns and
+        everybody else's are handed out, and it is shown, replayed, forgotten like any other."""
+        spoilt = [turn(run) for run in (1, 2, 4)]
+        for each in spoilt:
+            object.__setattr__(each, "at", _BEFORE_ALL_TIME)
+        await ledger.accept(spoilt[0], scope=OTHER_ALICE)
+        await ledger.accept(spoilt[0], scope=ALICE)
+        await ledger.accept(spoilt[1], scope=ALICE)
+        await _accept(ledger, 3)
+        await ledger.accept(spoilt[2], scope=ALICE)
+        assert [each.run_id for each in await ledger.waiting(scope=ALICE, limit=9)] == ["run-3"]
+        assert _runs(await _claim(ledger, clock, size=2, scope=ALICE)) == ["3"]
+        assert await _claim(ledger, clock, scope=OTHER_ALICE) is None
+        letters = await ledger.dead_letters(scope=ALICE, limit=9)
+        assert [_turn(letter.job).run_id for letter in letters] == ["run-1", "run-2", "run-4"]
+        assert {_turn(letter.job).said for letter in letters} == {()}
+        assert all(letter.reason.startswith("Corrupt") for letter in letters)
+        told = [event for _, event in await ledger.announced(after=0, limit=9)]
+        assert [type(event) for event in told] == [TurnParked] * 4
+        (letter,) = await ledger.dead_letters(scope=OTHER_ALICE, limit=9)
+        assert len(await ledger.dead_letters(scope=None, limit=9)) == 4
+        await ledger.replay(letter.job.id, scope=OTHER_ALICE)
+        assert await _claim(ledger, clock, scope=OTHER_ALICE) is None
+        listing = Listing(agents=("someone",))
+        gone = await ledger.write(lambda tx: tx.withdraw(listing, scope=ALICE), scope=ALICE)
+        assert gone.turns == 3, "of a turn that cannot be read nobody knows whose it was not"
+        assert await ledger.dead_letters(scope=ALICE, limit=9) == []
 
     async def test_dead_letters_are_oldest_first(self, ledger: Ledger, clock: HandClock) -> None:
         await _accept(ledger, 1, 2, 3)
