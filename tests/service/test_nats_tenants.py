@@ -205,7 +205,7 @@ async def pulled(client: Client, consumer: str, number: int) -> list[bytes]:
 
 
 def test_no_two_consumers_share_a_name() -> None:
-    """Promise 1: one tenant's credentials open no consumer of another's, nor one of all tenants'."""
+    """Promise 1: one tenant's credentials open no consumer of another's, nor one of all's."""
     tenants = ("acme", "acme_x", "=", "all", "a.b", None)
     names = ("y", "x-y", "billing")
     made = [consumer_of(tenant, name) for tenant in tenants for name in names]
