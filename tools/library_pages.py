@@ -128,8 +128,8 @@ FIELDS = {
     "id": "unique; a second delivery of the same event has the same id",
     "at": "when it became true",
     "scope": "a `UserScope` or an `OrganizationScope`",
-    "origins": "the turns or statements that led to it, oldest first; but last the one that led to what is "
-    "announced",
+    "origins": "the turns or statements that led to it, oldest first; but last the one that led "
+    "to what is announced",
     "memory_id": "the memory",
     "memory_ids": "the memories",
     "kind": "`preference` or `fact`",

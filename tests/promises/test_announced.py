@@ -101,7 +101,7 @@ async def test_a_relation_that_a_newer_value_closes_is_told(
 async def test_the_origin_that_led_to_an_event_is_its_last(
     memory: Ricordo, coder: UserMemory, clock: Clock
 ) -> None:
-    """Promise 9: also where what was said earlier arrives later, and where it ends another memory."""
+    """Promise 9: also where what was said earlier arrives later, and where it ends a memory."""
     said = {
         run: Origin(at=clock.at - timedelta(minutes=ago), run_id=run, agent="coder")
         for run, ago in (("first", 5), ("late", 9), ("moved", 1))
