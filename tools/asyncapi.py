@@ -14,7 +14,7 @@ from tools.library_pages import FIELDS, about
 
 from ricordo.events import ALL, Event, UserEvent
 from ricordo.model import Origin
-from ricordo.wire import name_of, schema_of, type_of
+from ricordo.wire import LEFT_OUT, name_of, schema_of, type_of
 
 Schema = dict[str, Any]
 
@@ -167,8 +167,21 @@ def _data(kind: type[Event]) -> Schema:
     made["properties"] = {
         "scope": {"$ref": f"#/components/schemas/{scope}"},
         **made["properties"],
+        LEFT_OUT: _left_out(made["properties"]),
     }
     return made
+
+
+def _left_out(properties: Schema) -> Schema:
+    """How much of an event's lists had no room in a message."""
+    lists = [name for name, schema in properties.items() if schema["type"] == "array"]
+    counted = [*lists, "message_ids"]
+    return {
+        "type": "object",
+        "description": "by field, how many of its items are not told, for a message has not the "
+        "room; of `origins` and their `message_ids` the last are told. Missing where all are",
+        "properties": {name: {"type": "integer", "minimum": 1} for name in counted},
+    }
 
 
 def _object(kind: type, described: typing.Mapping[str, str], *, without: set[str]) -> Schema:

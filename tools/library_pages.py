@@ -96,7 +96,10 @@ With `nats_url` set, the same events are published to a stream of NATS JetStream
 below with every event. There a person is the ledger's keyed hash, wherever they are named: in
 `scope`, in `by`, and as `author` of an origin; no `quote` is there, and of a reason only the name
 of the error. `sequence` grows from one event to the next, so a subscriber that remembers the last
-one it saw knows a second delivery. [asyncapi.yaml](asyncapi.yaml) has the schemas, for programs.
+one it saw knows a second delivery. A message has room for half a megabyte of data: of a hundred
+origins the last, of each the last hundred messages, and of what is longer still as much as fits;
+`left_out` then says by field how many are not told. [asyncapi.yaml](asyncapi.yaml) has the schemas,
+for programs.
 
 Subjects are `ricordo.<tenant>.events.<user|organization>.<thing>.<happened>.<key>`. The first part
 is the setting `nats_prefix`. Letters, digits, `_` and `-` of an id stay as they are; every other
@@ -125,7 +128,8 @@ FIELDS = {
     "id": "unique; a second delivery of the same event has the same id",
     "at": "when it became true",
     "scope": "a `UserScope` or an `OrganizationScope`",
-    "origins": "the turns or statements that led to it",
+    "origins": "the turns or statements that led to it, oldest first; but last the one that led "
+    "to what is announced",
     "memory_id": "the memory",
     "memory_ids": "the memories",
     "kind": "`preference` or `fact`",

@@ -18,7 +18,8 @@ class Event:
         id: unique; a second delivery of the same event has the same id.
         at: when it became true.
         scope: where.
-        origins: the turns or statements that led to it.
+        origins: the turns or statements that led to it, oldest first; but last the one that led to
+            what is announced.
     """
 
     id: str

@@ -26,7 +26,7 @@ from ricordo.events import (
 )
 from ricordo.memory.portable import Record
 from ricordo.memory.restoring import read_record, restore
-from ricordo.model import OrganizationScope
+from ricordo.model import OrganizationScope, Origin
 from tests.support.consolidating import claim
 from tests.support.fake_model import FakeModel
 from tests.support.opening import Clock, opened, person
@@ -96,6 +96,34 @@ async def test_a_relation_that_a_newer_value_closes_is_told(
     assert (event.relation_ids, event.change) == ((closed,), "closed")
     assert event.origins == second.memory.origins
     assert not await told(memory, UserMemoryUpdated), "the memory itself did not change"
+
+
+async def test_the_origin_that_led_to_an_event_is_its_last(
+    memory: Ricordo, coder: UserMemory, clock: Clock
+) -> None:
+    """Promise 9: also where what was said earlier arrives later, and where it ends a memory."""
+    said = {
+        run: Origin(at=clock.at - timedelta(minutes=ago), run_id=run, agent="coder")
+        for run, ago in (("first", 5), ("late", 9), ("moved", 1))
+    }
+    home = [claim("user", "lives in", "Bern")]
+    first = await coder.remember("Lives in Bern", relations=home, origin=said["first"])
+    again = await coder.remember("Lives in Bern", relations=home, origin=said["late"])
+    assert again.memory.id == first.memory.id
+    assert again.memory.origins == (said["late"], said["first"]), "oldest first"
+    rome = [claim("user", "lives in", "Rome")]
+    await coder.remember("Lives in Rome", relations=rome, origin=said["moved"])
+    runs = [
+        (type(event).__name__, [origin.run_id for origin in event.origins])
+        for event in await told(memory, UserMemoryStored, UserMemoryUpdated, UserRelationUpdated)
+    ]
+    assert runs == [
+        ("UserMemoryStored", ["first"]),
+        ("UserMemoryStored", ["first", "late"]),
+        ("UserRelationUpdated", ["moved"]),
+        ("UserMemoryUpdated", ["late", "first", "moved"]),
+        ("UserMemoryStored", ["moved"]),
+    ]
 
 
 async def test_an_organization_s_closed_relation_is_told(memory: Ricordo) -> None:

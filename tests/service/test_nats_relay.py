@@ -1,11 +1,16 @@
 """The relay on a real server: everything arrives once, in order, whoever dies or sleeps."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
+import nats
+import nats.errors
 import pytest
 
 from ricordo.adapters.local import LocalEvents
@@ -13,9 +18,10 @@ from ricordo.adapters.sqlite import SqliteLedger
 from ricordo.errors import Conflict, NotFound, Unavailable
 from ricordo.events import UserMemoryStored
 from ricordo.memory.relaying import RELAY
+from ricordo.model import Origin
 from ricordo.settings import Settings
 from ricordo.testing.ledger.making import HandClock
-from ricordo.wiring.messaging import events_stream
+from ricordo.wiring.messaging import events_stream, prepare
 from tests.support.nats_server import NatsServer
 from tests.support.relaying import (
     PATIENCE,
@@ -29,6 +35,7 @@ from tests.support.relaying import (
     outbox,
     relayed,
     settings_for,
+    stored,
     tell,
 )
 
@@ -207,6 +214,71 @@ async def test_a_relay_that_was_retired_comes_back_and_says_what_is_missing(
     ]
     assert [seen.id for seen in found] == [event.id for _, event in await outbox(ledger)]
     await relay.close()
+
+
+async def test_no_event_is_too_large_to_leave(ledger: SqliteLedger, settings: Settings) -> None:
+    """What one tenant's turns hold keeps no other tenant's events waiting."""
+    await make_streams(ledger, settings)
+    relay = await make_relay(ledger, settings)
+    said = tuple(f"{number:06d}".ljust(250, "x") for number in range(2_400))
+    origins = tuple(Origin(at=now(), run_id=f"r{n}", message_ids=said) for n in range(3))
+    whole = replace(stored(PEOPLE[0], 1), origins=origins)
+    await ledger.write(lambda tx: tx.emit(whole), scope=PEOPLE[0])
+    await tell(ledger, 2)
+    assert await relay.drain() == 3
+    await relay.close()
+    first, *_ = await check_whole(ledger, settings)
+    assert [origin["run_id"] for origin in first.data["data"]["origins"]] == ["r0", "r1", "r2"]
+    assert first.data["data"]["left_out"]["message_ids"] > 0
+
+
+async def test_messages_of_others_hold_nothing_up(
+    ledger: SqliteLedger, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Promise 4: who may pull from a consumer can make the server write anywhere; the relay passes
+    over it and goes on, and what a dead one published is not published again."""
+    stream = events_stream(settings)
+    await prepare(ledger, settings, consumers=[("billing", "acme")])
+    await tell(ledger, 40)
+    dead = await make_stream(ledger, settings)
+    assert await dead.open() is None
+    assert await dead.append((await outbox(ledger))[:25]) == 25
+    await dead.close()
+    victim = f"{settings.nats_prefix}.globex.events.user.memory.stored.{'a' * 32}"
+    for _ in range(2):
+        await land(settings, victim, count=120)
+        relay = await make_relay(ledger, settings)
+        await tell(ledger, 5)
+        carried = await relay.drain()
+        await relay.close()
+        assert "were not written by the relay" in caplog.text
+    assert carried == 5
+    own = await outbox(ledger)
+    found = [seen for seen in await held(str(settings.nats_url), stream) if seen.id]
+    assert [seen.id for seen in found] == [event.id for _, event in own]
+
+
+async def land(settings: Settings, subject: str, *, count: int) -> None:
+    """Let the server say on a subject that a pull of ours is over, so many times."""
+    stream = events_stream(settings)
+    client = await nats.connect(str(settings.nats_url))
+    try:
+        js = client.jetstream()
+        before = (await js.stream_info(stream)).state.last_seq
+        asked = json.dumps({"batch": 1, "no_wait": True}).encode()
+        drained = await js.pull_subscribe_bind(consumer="acme_billing", stream=stream)
+        with suppress(nats.errors.TimeoutError):
+            while True:
+                for message in await drained.fetch(100, timeout=1):
+                    await message.ack_sync()
+        for _ in range(count):
+            pull = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.acme_billing"
+            await client.publish(pull, asked, reply=subject)
+        async with asyncio.timeout(PATIENCE):
+            while (await js.stream_info(stream)).state.last_seq < before + count:
+                await asyncio.sleep(0.05)
+    finally:
+        await client.close()
 
 
 async def test_an_erased_person_leaves_the_stream(ledger: SqliteLedger, settings: Settings) -> None:

@@ -10,12 +10,15 @@ from typing import Any
 import nats
 import pytest
 from nats.aio.client import Client
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig
 from pydantic import SecretStr
 
 from ricordo.adapters.sqlite import SqliteLedger
+from ricordo.errors import Conflict, Invalid
 from ricordo.model import UserScope
 from ricordo.settings import Settings
-from ricordo.wire import permissions_of, written
+from ricordo.wire import consumer_of, permissions_of, written
 from ricordo.wiring.messaging import events_stream, make_relay, prepare
 from tests.support.nats_server import NatsServer
 from tests.support.publishing import validator
@@ -96,6 +99,15 @@ async def guest(server: NatsServer, number: int) -> AsyncIterator[Guest]:
     )
     try:
         yield Guest(client, errors)
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def operator(server: NatsServer) -> AsyncIterator[JetStreamContext]:
+    client = await nats.connect(server.url, user="ricordo", password="operator")
+    try:
+        yield client.jetstream()
     finally:
         await client.close()
 
@@ -190,6 +202,34 @@ async def pulled(client: Client, consumer: str, number: int) -> list[bytes]:
                 found.append(message.data)
                 await message.ack()
     return found
+
+
+def test_no_two_consumers_share_a_name() -> None:
+    """Promise 1: one tenant's credentials open no consumer of another's, nor one of all's."""
+    tenants = ("acme", "acme_x", "=", "all", "a.b", None)
+    names = ("y", "x-y", "billing")
+    made = [consumer_of(tenant, name) for tenant in tenants for name in names]
+    assert len(set(made)) == len(made)
+    for tenant, name in (("acme", "x_y"), (None, "acme_billing"), ("acme", "="), ("acme", "")):
+        with pytest.raises(Invalid):
+            consumer_of(tenant, name)
+
+
+async def test_a_consumer_never_gets_another_tenants_events(
+    server: NatsServer, ledger: SqliteLedger, settings: Settings
+) -> None:
+    """Promise 1: one that is there, whoever made it, is not turned to other subjects."""
+    apart = settings.model_copy(update={"nats_prefix": "apart"})
+    stream = events_stream(apart)
+    await prepare(ledger, apart)
+    async with operator(server) as js:
+        theirs = ConsumerConfig(durable_name="acme_hand", filter_subject="apart.globex.events.>")
+        await js.add_consumer(stream, theirs)
+        for dry_run in (True, False):
+            with pytest.raises(Conflict, match="acme_hand"):
+                await prepare(ledger, apart, consumers=[("hand", "acme")], dry_run=dry_run)
+        found = await js.consumer_info(stream, "acme_hand")
+        assert found.config.filter_subject == "apart.globex.events.>"
 
 
 def test_a_tenant_without_consumers_may_publish_nothing() -> None:

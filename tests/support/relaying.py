@@ -106,8 +106,8 @@ async def held(url: str, stream: str) -> list[Seen]:
                     Seen(
                         message.metadata.sequence.stream,
                         message.subject,
-                        (message.headers or {})["Nats-Msg-Id"],
-                        json.loads(message.data),
+                        (message.headers or {}).get("Nats-Msg-Id", ""),
+                        json.loads(message.data or b"{}"),
                     )
                 )
         return found

@@ -13,20 +13,32 @@ from hypothesis import strategies as st
 
 from ricordo.adapters.nats import read_event, write_event
 from ricordo.errors import Invalid, UnknownVersion, Unreadable
-from ricordo.events import ALL, Event, TurnParked, UserMemoryErased, UserMemoryStored
+from ricordo.events import (
+    ALL,
+    Event,
+    TurnParked,
+    UserMemoryErased,
+    UserMemoryForgotten,
+    UserMemoryProposed,
+    UserMemoryStored,
+)
 from ricordo.model import OrganizationScope, Origin, Rule, UserScope, check_id
 from ricordo.wire import (
+    LEAST,
     event_subject,
     kind_of,
     name_of,
     people,
     person_events,
+    room_in,
     subject_key,
     tenant_events,
     token,
     type_of,
     value_of,
 )
+from ricordo.wire.fitting import RESERVE
+from tests.support.publishing import validator
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 ALICE = UserScope(tenant="acme", user="alice@example.org")
@@ -206,6 +218,34 @@ def test_the_newest_origins_are_told() -> None:
     event = replace(example(UserMemoryStored), origins=origins)
     assert [o.run_id for o in read_event(write(event)).event.origins][-1] == "r999"
     assert len(read_event(write(event)).event.origins) == 100
+    assert json.loads(write(event))["data"]["left_out"] == {"origins": 900}
+    assert "left_out" not in json.loads(write(example(UserMemoryStored)))["data"]
+
+
+@pytest.mark.parametrize("kind", [UserMemoryStored, UserMemoryProposed, UserMemoryForgotten])
+@pytest.mark.parametrize("room", [room_in(LEAST), room_in(1 << 20)])
+def test_every_event_fits_into_a_message(kind: type[Event], room: int) -> None:
+    """Promise 4 for all others: no event is too large to leave, whatever led to it."""
+    huge = tuple(f"{n:06d}".ljust(256, "\N{BRAIN}") for n in range(2_400))
+    origin = Origin(at=NOON, agent=huge[0], thread_id=huge[0], run_id=huge[0], message_ids=huge)
+    event = example(kind)
+    names = {field.name for field in fields(kind)}
+    more: dict[str, Any] = {"origins": (*event.origins, *[origin] * 60)}
+    lists = ("relation_ids", "memory_ids", "reasons")
+    more |= {name: huge for name in lists if name in names}
+    event = replace(event, **more)
+    payload = write_event(event, position=7, hashes=hashes_of(event), room=room)
+    assert len(payload) < room + RESERVE <= 1 << 20
+    data = json.loads(payload)["data"]
+    validator(f"{kind.__name__}Data").validate(data)
+    found, left = read_event(payload).event, data["left_out"]
+    for name, value in more.items():
+        assert len(getattr(found, name)) + left.get(name, 0) == len(value)
+    told = sum(len(told.message_ids) for told in found.origins)
+    whole = event.origins[len(event.origins) - len(found.origins) :]
+    assert told + left.get("message_ids", 0) == sum(len(one.message_ids) for one in whole)
+    if found.origins:
+        assert found.origins[-1].message_ids[-1] == huge[-1]
 
 
 def test_an_erasure_names_the_hash_of_the_receipt() -> None:

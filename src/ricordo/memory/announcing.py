@@ -53,9 +53,20 @@ _IN_ONE = 1_000
 """Memories that one event tells of at most."""
 
 
-def stored(memory: Memory, relations: Sequence[Relation], *, services: Services) -> Event:
-    """A memory became active, or gained an origin."""
-    event_id, at, origins = services.new_id("e"), memory.updated_at, memory.origins
+def stored(
+    memory: Memory,
+    relations: Sequence[Relation],
+    *,
+    services: Services,
+    cause: Sequence[Origin] = (),
+) -> Event:
+    """A memory became active, or gained an origin.
+
+    Args:
+        cause: what led to it just now.
+    """
+    event_id, at = services.new_id("e"), memory.updated_at
+    origins = _ending(memory.origins, cause)
     relation_ids = tuple(relation.id for relation in relations)
     if isinstance(memory.scope, OrganizationScope):
         return OrganizationMemoryDocumented(
@@ -77,15 +88,15 @@ def stored(memory: Memory, relations: Sequence[Relation], *, services: Services)
     )
 
 
-def proposed(memory: Memory, *, services: Services) -> Event:
-    """A memory waits for a person."""
+def proposed(memory: Memory, *, services: Services, cause: Sequence[Origin] = ()) -> Event:
+    """A memory waits for a person; `cause` led to it just now."""
     if isinstance(memory.scope, OrganizationScope):
         raise TypeError("nothing is inferred for an organization")
     return UserMemoryProposed(
         id=services.new_id("e"),
         at=memory.updated_at,
         scope=memory.scope,
-        origins=memory.origins,
+        origins=_ending(memory.origins, cause),
         memory_id=memory.id,
         kind=memory.kind,
         reasons=memory.reasons,
@@ -174,9 +185,16 @@ def merge_decided(
     )
 
 
-def updated(memory: Memory, change: str, *, services: Services) -> Event:
-    """A memory changed."""
-    event_id, at, origins = services.new_id("e"), memory.updated_at, memory.origins
+def updated(
+    memory: Memory, change: str, *, services: Services, cause: Sequence[Origin] = ()
+) -> Event:
+    """A memory changed.
+
+    Args:
+        cause: what led to it, where that is known.
+    """
+    event_id, at = services.new_id("e"), memory.updated_at
+    origins = _ending(memory.origins, cause)
     if isinstance(memory.scope, OrganizationScope):
         return OrganizationMemoryUpdated(
             id=event_id,
@@ -228,6 +246,12 @@ def forgotten(ids: Sequence[str], *, scope: Scope, services: Services) -> list[E
         _forgotten(tuple(ids[first : first + _IN_ONE]), scope=scope, services=services)
         for first in range(0, len(ids), _IN_ONE)
     ]
+
+
+def _ending(origins: Sequence[Origin], cause: Sequence[Origin]) -> tuple[Origin, ...]:
+    """All of these, oldest first; but those last that led to what is announced."""
+    last = set(cause)
+    return (*(origin for origin in origins if origin not in last), *dict.fromkeys(cause))
 
 
 def _forgotten(ids: tuple[str, ...], *, scope: Scope, services: Services) -> Event:

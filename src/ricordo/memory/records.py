@@ -287,7 +287,14 @@ class Records:
             await tx.put(new, indexed=None, space=None)
             relations, refusals = await relate(tx, new, old.pending, services=self._services)
             if old.status is Status.PROPOSED:
-                await supersede(tx, new.replaces, scope=self._scope, at=at, services=self._services)
+                await supersede(
+                    tx,
+                    new.replaces,
+                    scope=self._scope,
+                    at=at,
+                    services=self._services,
+                    cause=new.origins[-1:],
+                )
                 if new.source is Source.SAID and not old.pending:
                     await self._ask_for_relations(tx, new)
             await self._decided(tx, new, approved=True)

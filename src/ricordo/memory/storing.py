@@ -59,7 +59,14 @@ async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
     known = await tx.same_text(memory.digest, partition=memory.partition)
     if known is not None and _was_true(known, memory):
         # True once, and now again: the two are not one memory.
-        await supersede(tx, [known.id], scope=known.scope, at=memory.updated_at, services=services)
+        await supersede(
+            tx,
+            [known.id],
+            scope=known.scope,
+            at=memory.updated_at,
+            services=services,
+            cause=memory.origins,
+        )
         known = None
     if known is None:
         return await _create(tx, draft, services=services)
@@ -85,7 +92,7 @@ async def store(tx: Writing, draft: Draft, *, services: Services) -> Stored:
     else:
         merged = replace(merged, pending=tuple(dict.fromkeys((*known.pending, *claims))))
     await tx.put(merged, indexed=None, space=None)
-    return await _settle(tx, merged, claims, created=False, services=services)
+    return await _settle(tx, merged, claims, created=False, services=services, cause=memory.origins)
 
 
 def _was_true(known: Memory, said: Memory) -> bool:
@@ -102,7 +109,9 @@ async def _create(tx: Writing, draft: Draft, *, services: Services) -> Stored:
     if memory.status is Status.PROPOSED:
         memory = replace(memory, pending=draft.claims)
     await tx.put(memory, indexed=draft.indexed, space=draft.space)
-    return await _settle(tx, memory, draft.claims, created=True, services=services)
+    return await _settle(
+        tx, memory, draft.claims, created=True, services=services, cause=memory.origins
+    )
 
 
 async def _settle(
@@ -112,18 +121,24 @@ async def _settle(
     *,
     created: bool,
     services: Services,
+    cause: Sequence[Origin],
 ) -> Stored:
     """Admit the claims of an active memory, let it take others' places, and announce it."""
     if memory.status is not Status.ACTIVE:
         if memory.status is Status.PROPOSED:
-            await tx.emit(announcing.proposed(memory, services=services))
+            await tx.emit(announcing.proposed(memory, services=services, cause=cause))
         return Stored(memory=memory, created=created)
-    relations, refusals = await relate(tx, memory, claims, services=services)
+    relations, refusals = await relate(tx, memory, claims, services=services, cause=cause)
     if memory.replaces and created:
         await supersede(
-            tx, memory.replaces, scope=memory.scope, at=memory.updated_at, services=services
+            tx,
+            memory.replaces,
+            scope=memory.scope,
+            at=memory.updated_at,
+            services=services,
+            cause=cause,
         )
-    await tx.emit(announcing.stored(memory, relations, services=services))
+    await tx.emit(announcing.stored(memory, relations, services=services, cause=cause))
     return Stored(memory=memory, created=created, relations=relations, refusals=refusals)
 
 
@@ -134,16 +149,19 @@ async def relate(
     *,
     services: Services,
     named_in: Sequence[str] | None = None,
+    cause: Sequence[Origin] | None = None,
 ) -> tuple[tuple[Relation, ...], tuple[Refusal, ...]]:
     """Let an active memory's claims into the graph, and retire memories whose value they replace.
 
     Args:
         named_in: texts in which a model that proposed the claims must have found their ends.
+        cause: origins of the memory that led to it just now; without any, the newest.
 
     Returns the relations admitted and the refusals kept.
     """
     if not claims:
         return (), ()
+    cause = memory.origins[-1:] if cause is None else cause
     admission = await admit(
         tx,
         claims,
@@ -160,15 +178,20 @@ async def relate(
             "closed",
             scope=memory.scope,
             services=services,
-            origins=memory.origins,
+            origins=cause,
         )
         await tx.emit(event)
-    await _retire(tx, admission.closed, memory, services=services)
+    await _retire(tx, admission.closed, memory, services=services, cause=cause)
     return admission.relations, admission.refusals
 
 
 async def _retire(
-    tx: Writing, closed: Sequence[Relation], newer: Memory, *, services: Services
+    tx: Writing,
+    closed: Sequence[Relation],
+    newer: Memory,
+    *,
+    services: Services,
+    cause: Sequence[Origin],
 ) -> None:
     """Supersede memories all of whose relations are closed: nothing that they say still holds.
 
@@ -182,28 +205,43 @@ async def _retire(
             continue
         until = max(relation.valid_until or at for relation in relations)
         if until <= at:
-            await supersede(tx, [memory_id], scope=scope, at=at, services=services)
+            await supersede(tx, [memory_id], scope=scope, at=at, services=services, cause=cause)
         else:
-            await _limit(tx, memory_id, newer, until=until, services=services)
+            await _limit(tx, memory_id, newer, until=until, services=services, cause=cause)
 
 
 async def _limit(
-    tx: Writing, memory_id: str, newer: Memory, *, until: datetime, services: Services
+    tx: Writing,
+    memory_id: str,
+    newer: Memory,
+    *,
+    until: datetime,
+    services: Services,
+    cause: Sequence[Origin],
 ) -> None:
     [memory] = await tx.memories([memory_id], scope=newer.scope)
     limited = replace(
         memory, valid_until=until, updated_at=newer.updated_at, version=memory.version + 1
     )
     await tx.put(limited, indexed=None, space=None)
-    await tx.emit(announcing.updated(limited, "limited", services=services))
+    await tx.emit(announcing.updated(limited, "limited", services=services, cause=cause))
 
 
 async def supersede(
-    tx: Writing, ids: Sequence[str], *, scope: Scope, at: datetime, services: Services
+    tx: Writing,
+    ids: Sequence[str],
+    *,
+    scope: Scope,
+    at: datetime,
+    services: Services,
+    cause: Sequence[Origin] = (),
 ) -> None:
     """Close active memories at `at`: found no more, except by questions about the past.
 
     Relations that only they support are closed with them.
+
+    Args:
+        cause: where what takes their place was said.
     """
     for memory in await tx.memories(ids, scope=scope):
         if memory.status is not Status.ACTIVE:
@@ -219,7 +257,7 @@ async def supersede(
         )
         await tx.put(closed, indexed=None, space=None)
         await close_relations(tx, memory.id, scope=scope, at=at)
-        await tx.emit(announcing.updated(closed, "superseded", services=services))
+        await tx.emit(announcing.updated(closed, "superseded", services=services, cause=cause))
 
 
 async def close_relations(tx: Writing, memory_id: str, *, scope: Scope, at: datetime) -> None:

@@ -20,6 +20,7 @@ from ricordo.wire.asking import (
     write_error,
 )
 from ricordo.wire.data import data_of, event_from, people, time_read, time_written
+from ricordo.wire.fitting import LEAST, LEFT_OUT, ROOM, room_in
 from ricordo.wire.naming import (
     VERSION,
     Name,
@@ -52,6 +53,9 @@ __all__ = [
     "AUTHORIZATION",
     "COMMON",
     "DEADLINE",
+    "LEAST",
+    "LEFT_OUT",
+    "ROOM",
     "VERSION",
     "AskData",
     "Name",
@@ -76,6 +80,7 @@ __all__ = [
     "read_deadline",
     "read_object",
     "read_sign",
+    "room_in",
     "schema_of",
     "shared",
     "source_of",

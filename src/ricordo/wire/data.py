@@ -13,6 +13,7 @@ from typing import Any, cast
 from ricordo.errors import Invalid, Unreadable
 from ricordo.events import Event, TurnParked, UserMemoryErased
 from ricordo.model import OrganizationScope, Origin, Scope, UserScope, check_time
+from ricordo.wire.fitting import ROOM, fitted
 
 Data = dict[str, Any]
 
@@ -24,9 +25,6 @@ _ENVELOPE = frozenset({"id", "at"})
 
 _WITHHELD = frozenset({"quote"})
 """Fields that hold words of a person."""
-
-MOST_ORIGINS = 100
-"""Origins that are told, the newest; a memory that was said again and again has more."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)")
 
@@ -42,18 +40,19 @@ def people(event: Event) -> set[UserScope]:
     return found
 
 
-def data_of(event: Event, *, hashes: Mapping[UserScope, str]) -> Data:
+def data_of(event: Event, *, hashes: Mapping[UserScope, str], room: int = ROOM) -> Data:
     """The data of an event as others may see it: without words, and with people as keyed hashes.
 
     Args:
         hashes: of everybody in `people`.
+        room: bytes that it may have; see `ricordo.wire.fitting.fitted`.
     """
     data: Data = {"scope": _scope(event, hashes)}
     for name, written in _writers(type(event)):
         value = getattr(event, name)
         if value is not None:
             data[name] = written(value, event.scope.tenant, hashes)
-    return data
+    return fitted(data, room=room)
 
 
 def event_from(kind: type[Event], data: object, *, id: str, at: datetime) -> Event:  # noqa: A002
@@ -141,7 +140,7 @@ def _error_name(value: Any, _tenant: str, _hashes: object) -> Any:
 
 
 def _origins(value: Any, tenant: str, hashes: Mapping[UserScope, str]) -> Any:
-    origins: tuple[Origin, ...] = value[-MOST_ORIGINS:]
+    origins: tuple[Origin, ...] = value
     return [_written(origin, tenant, hashes) for origin in origins]
 
 

@@ -1,8 +1,10 @@
 """What a tenant's subscribers may do at a NATS server: hear their own events, and nothing else."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ricordo.errors import Invalid
 from ricordo.wire.asking import ask_subject
 from ricordo.wire.naming import tenant_events
 from ricordo.wire.tokens import token
@@ -23,9 +25,23 @@ class Permissions:
     inbox: str
 
 
+_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
 def consumer_of(tenant: str | None, name: str) -> str:
-    """The name of a durable consumer of one tenant's events; of all tenants' for None."""
-    return name if tenant is None else f"{token(tenant)}_{name}"
+    """The name of a durable consumer of one tenant's events; of all tenants' for None.
+
+    No two have the same: after the last ``_`` stands the name, which holds none; before it the
+    tenant's token, and ``=``, which is no tenant's, for all of them.
+
+    Raises:
+        Invalid: of a name that could be taken for another tenant's.
+    """
+    if not _NAME.fullmatch(name):
+        raise Invalid(
+            f"consumer {name[:40]!a} may have letters, digits and - only, 64 characters at most"
+        )
+    return f"{token(tenant)}_{name}"
 
 
 def permissions_of(

@@ -14,6 +14,7 @@ from ricordo.errors import Invalid, Unreadable
 from ricordo.events import Event
 from ricordo.model import UserScope, check_time
 from ricordo.wire import (
+    ROOM,
     data_of,
     event_from,
     kind_of,
@@ -58,13 +59,16 @@ class Envelope:
     position: int
 
 
-def write_event(event: Event, *, position: int, hashes: Mapping[UserScope, str]) -> bytes:
+def write_event(
+    event: Event, *, position: int, hashes: Mapping[UserScope, str], room: int = ROOM
+) -> bytes:
     """An event in its envelope, for everybody to read.
 
     Args:
         hashes: of everybody in `ricordo.wire.people`.
+        room: bytes that its data may have.
     """
-    kind, data = type(event), data_of(event, hashes=hashes)
+    kind, data = type(event), data_of(event, hashes=hashes, room=room)
     attributes = {
         "id": event.id,
         "source": source_of(event.scope.tenant),

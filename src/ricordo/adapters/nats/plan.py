@@ -121,7 +121,8 @@ async def carry_out(
     """Make what is missing and mend what differs; what is as planned is left alone.
 
     Raises:
-        Conflict: a stream belongs to another ledger, or to nobody that Ricordo knows.
+        Conflict: a stream belongs to another ledger, or to nobody that Ricordo knows; or a consumer
+            is there that gets other messages, and may be somebody else's.
         Invalid: the server is too old, has no JetStream, or too few nodes. Denied: it refuses the
             credentials. Unavailable: it does not answer.
     """
@@ -179,6 +180,12 @@ async def _consumer(
     except NotFoundError:
         found = None
     fields = () if found is None else _differing(config, found)
+    if _FILTERS & set(fields):
+        # Whoever may read from it would read what is not theirs.
+        raise Conflict(
+            f"the consumer {name} gets other messages than planned; remove it, if it is nobody's, "
+            "or choose another name"
+        )
     if not dry_run and (found is None or fields):
         await js.add_consumer(plan.name, config)
     act = "create" if found is None else "update" if fields else "keep"
@@ -213,6 +220,8 @@ _CONSUMER = (
     "filter_subject",
     "filter_subjects",
 )
+
+_FILTERS = frozenset({"filter_subject", "filter_subjects"})
 
 
 def _differing(wanted: StreamConfig | ConsumerConfig, found: object) -> tuple[str, ...]:

@@ -1,9 +1,13 @@
 """The stream of all events of one ledger."""
 
+import asyncio
+import logging
+import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
+from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 
 from ricordo.adapters.nats.appending import OUT_OF_ORDER, Appender, Letter
@@ -11,16 +15,31 @@ from ricordo.adapters.nats.connection import NatsConnection
 from ricordo.adapters.nats.envelope import STRUCTURED, write_event
 from ricordo.adapters.nats.faults import told
 from ricordo.adapters.nats.plan import check_owner
-from ricordo.errors import Conflict, DeadlineExceeded, Unavailable
+from ricordo.errors import DeadlineExceeded, Invalid, Unavailable
 from ricordo.events import Event, UserMemoryErased
 from ricordo.model import UserScope
 from ricordo.ports import Reached
-from ricordo.wire import event_subject, people, person_events, subject_key
+from ricordo.wire import (
+    LEAST,
+    ROOM,
+    event_subject,
+    people,
+    person_events,
+    room_in,
+    subject_key,
+)
 
 POSITION = "Ricordo-Position"
 """The header that holds an event's position in the outbox."""
 
+_log = logging.getLogger(__name__)
+
+_POSITION = re.compile(r"[0-9]{1,19}")
+
 _KNOWN_PEOPLE = 10_000
+
+_LOOK_BACK = 100
+"""Messages that are looked at together, where the newest was not the relay's."""
 
 _SILENCE = 3.0
 """Seconds without an answer after which one begins anew, at another node. Beginning anew does no
@@ -55,6 +74,7 @@ class NatsEvents:
         self._hashes: OrderedDict[UserScope, str] = OrderedDict()
         self._appender: Appender | None = None
         self._last: int | None = None
+        self._room = ROOM
         self._silence = min(connection.access.patience, _SILENCE)
 
     async def open(self) -> Reached | None:
@@ -63,6 +83,12 @@ class NatsEvents:
         client = await self._connection.client()
         if self._appender is None or self._appender.client is not client:
             self._appender = Appender(client, stream=self._stream)
+        if client.max_payload < LEAST:
+            raise Invalid(
+                f"NATS at {self._connection.access.address} takes messages of "
+                f"{client.max_payload:,} bytes; events need {LEAST:,}: raise its max_payload"
+            )
+        self._room = room_in(client.max_payload)
         try:
             return await self._opened()
         except DeadlineExceeded:
@@ -75,7 +101,7 @@ class NatsEvents:
             info = await js.stream_info(self._stream)
         check_owner(self._stream, info.config.metadata, ledger=self._ledger)
         last = info.state.last_seq
-        found = await self._newest(last) if last else None
+        found = await self._newest(last, first=max(info.state.first_seq, 1))
         self._last = last
         return found
 
@@ -116,21 +142,50 @@ class NatsEvents:
         """See `ricordo.ports.EventStream`."""
         await self._connection.close()
 
-    async def _newest(self, last: int) -> Reached | None:
+    async def _newest(self, last: int, *, first: int) -> Reached | None:
+        """The newest message that the relay wrote.
+
+        Others can land on its subjects: who may pull from a consumer chooses where the server sends
+        what it has to say. They are passed over; subscribers see that they are no events.
+        """
+        seq, some = last, 1
+        foreign = 0
+        while seq >= first:
+            places = range(seq, max(seq - some, first - 1), -1)
+            for place, message in zip(places, await self._messages(places), strict=True):
+                found = None if message is None else _reached(message)
+                if found is not None:
+                    self._tell_foreign(foreign, before=last, after=place)
+                    return found
+                foreign += message is not None
+            seq, some = places[-1] - 1, _LOOK_BACK
+        self._tell_foreign(foreign, before=last, after=first - 1)
+        return None
+
+    async def _messages(self, places: Sequence[int]) -> list[RawStreamMsg | None]:
+        """What the stream has at these places; None where it has nothing any more."""
         js = await self._connection.jetstream()
-        async with self._connection.asking(self._silence):
+
+        async def one(place: int) -> RawStreamMsg | None:
             try:
-                message = await js.get_msg(self._stream, seq=last)
+                return await js.get_msg(self._stream, seq=place)
             except NotFoundError:
                 return None
-        headers = cast("Mapping[str, str]", cast("Any", message).headers or {})
-        position = str(headers.get(POSITION, ""))
-        if not position.isdigit():
-            raise Conflict(
-                f"the newest message of the stream {self._stream} was not written by Ricordo; only "
-                "the relay may publish on its subjects"
+
+        async with self._connection.asking(self._silence):
+            return list(await asyncio.gather(*map(one, places)))
+
+    def _tell_foreign(self, count: int, *, before: int, after: int) -> None:
+        if count:
+            _log.warning(
+                "%d messages of the stream %s, of those from number %d to %d, were not written by "
+                "the relay and are passed over; look at who may publish there, or pull from its "
+                "consumers",
+                count,
+                self._stream,
+                after + 1,
+                before,
             )
-        return Reached(position=int(position), event_id=headers.get("Nats-Msg-Id", ""))
 
     async def _letters(self, events: Sequence[tuple[int, Event]]) -> AsyncIterator[Letter]:
         for position, event in events:
@@ -146,7 +201,7 @@ class NatsEvents:
         return Letter(
             self._subject(event, person),
             {"Nats-Msg-Id": event.id, POSITION: str(position), "Content-Type": STRUCTURED},
-            write_event(event, position=position, hashes=hashes),
+            write_event(event, position=position, hashes=hashes, room=self._room),
         )
 
     def _subject(self, event: Event, person: str) -> str:
@@ -160,6 +215,15 @@ class NatsEvents:
             if len(self._hashes) > _KNOWN_PEOPLE:
                 self._hashes.popitem(last=False)
         return known
+
+
+def _reached(message: RawStreamMsg) -> Reached | None:
+    """How far the relay was when it wrote this; None where it did not."""
+    headers = cast("Mapping[str, object]", cast("Any", message).headers or {})
+    position, event_id = str(headers.get(POSITION, "")), str(headers.get("Nats-Msg-Id", ""))
+    if not _POSITION.fullmatch(position) or not event_id:
+        return None
+    return Reached(position=int(position), event_id=event_id)
 
 
 def _out_of_order(error: Exception) -> bool:

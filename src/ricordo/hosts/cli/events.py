@@ -11,7 +11,7 @@ from ricordo.hosts.cli.here import Here
 from ricordo.hosts.cli.options import ALWAYS, FILE
 from ricordo.hosts.cli.reading_events import READERS
 from ricordo.hosts.cli.signals import signalled, until_told
-from ricordo.model import UserScope, check_id
+from ricordo.model import UserScope
 
 if TYPE_CHECKING:
     from ricordo.events import Event
@@ -45,7 +45,8 @@ async def init_events(
     """Make the streams that events need at the NATS server, or bring them up to date.
 
     What is there and as the settings say is left alone, so it can be run again at any time.
-    Consumers get the events of the tenant in question, and are named after it.
+    Consumers get the events of the tenant in question, and are named after it: `acme_NAME`, or
+    `=_NAME` for those of all tenants.
     """
     here.as_operator()
     if here.given.preparer is None:
@@ -229,8 +230,9 @@ def _ids(event: "Event") -> dict[str, str | list[str]]:
 
 
 def _consumer_name(name: str) -> str:
-    if not all(c.isascii() and (c.isalnum() or c in "_-") for c in check_id(name, what="consumer")):
-        raise Invalid(f"consumer {name[:40]!a} may have letters, digits, _ and - only")
+    from ricordo.wire import consumer_of
+
+    consumer_of(None, name)  # before anything is opened
     return name
 
 
