@@ -203,10 +203,8 @@ async def test_the_same_events_again_change_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path, settings=settings(tmp_path)) as memory:
         await said(memory, *TEXTS)
         feeder = await (await feed(memory)).feeder()
-        again = await view_of(memory).make(feeder.sync.build)
         await memory.ledger.dismiss(feeder.sync.build)  # marks and place are lost …
         await memory.ledger.enroll("vectors", sort="vectors", made_of=feeder.sync.build.made_of)
-        await again.sync.view.close()
         await feeder.sweep()  # … and it is fed from the beginning, into what is there
         key = await memory.ledger.subject(scope=SCOPE)
         assert len(await feeder.sync.view.inventory(key)) == len(TEXTS)

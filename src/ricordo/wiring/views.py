@@ -17,6 +17,7 @@ from ricordo.memory.viewing.views import Views
 from ricordo.model import Space
 from ricordo.ports import GraphIndex, GraphView, Ledger, VectorIndex, VectorView, ViewBuild
 from ricordo.settings import Settings
+from ricordo.wiring.places import graph_place, store_place
 
 Telling = Callable[[], Awaitable[Space]]
 
@@ -103,7 +104,8 @@ def _vectors(settings: Settings, ledger: Ledger, space: Telling, mark: str) -> P
         known = await space()
         return f"{known.model} ({known.dimension} dimensions, transform {known.transform})"
 
-    return Plan(name=VECTORS, sort="vectors", made_of=made_of, make=make)
+    place = store_place(store.model_dump())
+    return Plan(name=VECTORS, sort="vectors", place=place, made_of=made_of, make=make)
 
 
 def _graph(settings: Settings, ledger: Ledger, mark: str) -> Plan:
@@ -128,4 +130,5 @@ def _graph(settings: Settings, ledger: Ledger, mark: str) -> Plan:
     async def made_of() -> str:
         return "names and relations, 1"
 
-    return Plan(name=GRAPH, sort="graph", made_of=made_of, make=make)
+    place = graph_place(url, settings.graph_view_database)
+    return Plan(name=GRAPH, sort="graph", place=place, made_of=made_of, make=make)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from ricordo.memory.viewing.syncing import cut
+from ricordo.memory.viewing.syncing import cut, signature
 from ricordo.model import Entity, Relation, Scope, entry_version, name_key, name_seed
 from ricordo.ports import Edge, GraphChanges, GraphView, Ledger, Mark, Node, Reading, ViewBuild
 
@@ -63,6 +63,16 @@ class GraphSync:
         entities = [one[2:] for one in ids if one.startswith("n:")]
         relations = [one[2:] for one in ids if one.startswith("e:")]
         await self._make(scope, key, entities, relations)
+
+    async def sign(self) -> None:
+        """See `Sync`."""
+        key = await signature(self._ledger, self.build)
+        node = Node(id="build", keys=(key,), version=entry_version(key))
+        await self._view.upsert([node], (), scope=key)
+
+    async def signed(self) -> bool:
+        """See `Sync`."""
+        return bool(await self._view.inventory(await signature(self._ledger, self.build)))
 
     async def removed(self, scope: Scope, memory_ids: Sequence[str]) -> None:
         """See `Sync`: what their removal took out of the graph is noted in the ledger.

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from ricordo.errors import NotFound, RicordoError, SpaceMismatch, Unavailable
+from ricordo.errors import Invalid, NotFound, RicordoError, SpaceMismatch, Unavailable
 from ricordo.memory.viewing.feeding import LEASE, Feeder
+from ricordo.memory.viewing.places import content_of, lies_in, made_in, place_of
 from ricordo.memory.viewing.syncing import Sync
 from ricordo.ports import Ledger, View, ViewBuild
 
@@ -27,6 +28,8 @@ class Plan:
 
     Args:
         sort: ``"vectors"`` or ``"graph"``.
+        place: which engine that is, for people, without a secret; a build that lies in another
+            does not serve, and is never taken for removed.
         made_of: tells what its entries are made with; a build of anything else does not serve.
         make: gives a build of it, not opened yet, ready to be fed.
 
@@ -35,6 +38,7 @@ class Plan:
 
     name: str
     sort: str
+    place: str
     made_of: Callable[[], Awaitable[str]]
     make: Callable[[ViewBuild], Awaitable[Sync]]
 
@@ -63,6 +67,10 @@ class Outside:
         """The view's name."""
         return self.plan.name
 
+    def holds(self, build: ViewBuild) -> bool:
+        """Whether a build lies in the engine that the settings name now."""
+        return lies_in(build, place=self.plan.place)
+
     async def feeder(self) -> Feeder:
         """The serving build, open; enrolled now where there is none.
 
@@ -81,16 +89,29 @@ class Outside:
         """The serving build, for a search; it is never opened here.
 
         Raises:
-            Unavailable: it is not open, or missed an erasure.
+            Unavailable: it is not open, missed an erasure, or lost what it held.
         """
         feeder = self._feeder
-        if feeder is None or not feeder.cleared:
+        if feeder is None or not (feeder.cleared and feeder.whole):
             raise Unavailable(f"view {self.name} is not ready: {self.fault or 'not open yet'}")
         return feeder.sync.view, feeder.sync.build
 
-    async def make(self, build: ViewBuild) -> Feeder:
-        """A feeder for any build of this view, not opened yet."""
-        sync = await self.plan.make(build)
+    async def open(self, build: ViewBuild, *, create: bool) -> Feeder:
+        """A feeder for any build of this view; whoever asked closes its view.
+
+        Raises:
+            Invalid: a package is missing; the message names it.
+            RicordoError: as `View.open`.
+        """
+        try:
+            sync = await self.plan.make(build)
+            try:
+                await sync.view.open(create=create)
+            except (RicordoError, ImportError, asyncio.CancelledError):
+                await sync.view.close()
+                raise
+        except ImportError as error:
+            raise Invalid(f"view {self.name} cannot be used: {error}") from error
         return Feeder(self._ledger, sync, clock=self._clock, holder=self._holder)
 
     async def run(self) -> None:
@@ -127,15 +148,18 @@ class Outside:
         builds = [b for b in await self._ledger.builds() if b.view == self.name and b.serving]
         self._looked = time.monotonic()
         if self._feeder is not None:
-            if builds and builds[0].build == self._feeder.sync.build.build:
+            same = bool(builds) and builds[0].build == self._feeder.sync.build.build
+            if same and not self._feeder.broken:
+                if not self._feeder.whole:
+                    await self._feeder.check()
                 return
             await self.close()
         build = builds[0] if builds else await self._enrolled()
         await self._check(build)
-        feeder = await self.make(build)
+        feeder = await self.open(build, create=True)
         try:
-            await feeder.sync.view.open(create=True)
             await feeder.clear()
+            await feeder.check()
         except (RicordoError, asyncio.CancelledError):
             await feeder.sync.view.close()
             raise
@@ -143,15 +167,21 @@ class Outside:
 
     async def _enrolled(self) -> ViewBuild:
         plan = self.plan
-        return await self._ledger.enroll(plan.name, sort=plan.sort, made_of=await plan.made_of())
+        made_of = made_in(await plan.made_of(), place=plan.place)
+        return await self._ledger.enroll(plan.name, sort=plan.sort, made_of=made_of)
 
     async def _check(self, build: ViewBuild) -> None:
         if build.sort != self.plan.sort:
             raise NotFound(f"view {self.name} is one of {build.sort}, not of {self.plan.sort}")
-        made_of = await self.plan.made_of()
-        if build.made_of != made_of:
+        if not self.holds(build):
             raise SpaceMismatch(
-                f"view {self.name} was built with {build.made_of}, but {made_of} is set; "
+                f"view {self.name} was built in {place_of(build)}, but {self.plan.place} is set; "
+                f"set that again, or run `ricordo rebuild {self.name}`"
+            )
+        content, made_of = content_of(build), await self.plan.made_of()
+        if content != made_of:
+            raise SpaceMismatch(
+                f"view {self.name} was built with {content}, but {made_of} is set; "
                 f"run `ricordo rebuild {self.name}`"
             )
 

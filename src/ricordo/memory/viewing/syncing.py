@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from ricordo.model import Scope
-from ricordo.ports import View, ViewBuild
+from ricordo.ports import Ledger, View, ViewBuild
 
 T = TypeVar("T")
 
@@ -35,9 +35,23 @@ class Sync(Protocol):
         """Make these entries what they should be, there or not."""
         ...
 
+    async def sign(self) -> None:
+        """Put the build's own entry in place, which tells that its engine lost nothing since."""
+        ...
+
+    async def signed(self) -> bool:
+        """Whether that entry is there."""
+        ...
+
     async def removed(self, scope: Scope, memory_ids: Sequence[str]) -> None:
         """Take out at once what memories that are gone left in the view."""
         ...
+
+
+async def signature(ledger: Ledger, build: ViewBuild) -> str:
+    """The key under which a build's own entry lies in its engine, as if it were a scope's."""
+    [sealed] = await ledger.seal([f"build {build.build}"])
+    return sealed
 
 
 def cut(some: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -1,8 +1,9 @@
 """Feeding a view of vectors: the indexed rows of every partition."""
 
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from ricordo.memory.viewing.syncing import cut
+from ricordo.memory.viewing.syncing import cut, signature
 from ricordo.model import Partition, Scope, Space, is_of_part, part_key, point_version
 from ricordo.ports import Ledger, PartitionState, Point, Reading, Rows, VectorView, ViewBuild
 
@@ -59,6 +60,16 @@ class VectorSync:
                 points = [_point(one, part, vector) for one, vector in vectors.items()]
                 if points:
                     await self._view.upsert(points, scope=key, fresh=True)
+
+    async def sign(self) -> None:
+        """See `Sync`."""
+        key = await signature(self._ledger, self.build)
+        vector = struct.pack(f"<{self._space.dimension}f", 1.0, *(self._space.dimension - 1) * [0.0])
+        await self._view.upsert([_point("build", key, vector)], scope=key, fresh=False)
+
+    async def signed(self) -> bool:
+        """See `Sync`."""
+        return bool(await self._view.inventory(await signature(self._ledger, self.build)))
 
     async def removed(self, scope: Scope, memory_ids: Sequence[str]) -> None:
         """See `Sync`."""

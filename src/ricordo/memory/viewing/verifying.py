@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from ricordo.errors import Invalid
 from ricordo.memory.viewing.feeding import Feeder
 from ricordo.memory.viewing.outside import Outside
 from ricordo.memory.viewing.syncing import cut
@@ -20,6 +21,7 @@ class Difference:
         extra: in the view and not in the ledger.
         stale: in both, and not the same.
         mended: whether it was put right.
+        fault: why it could not be compared; None where it was.
     """
 
     view: str
@@ -28,6 +30,7 @@ class Difference:
     extra: int = 0
     stale: int = 0
     mended: bool = False
+    fault: str | None = None
 
 
 async def verify(
@@ -41,18 +44,30 @@ async def verify(
         RicordoError: as `View.open`.
     """
     feeder = await outside.feeder()
+    await feeder.sign(mended=False)
     await feeder.catch_up()
-    strays = await feeder.sync.view.scopes()
+    strays: set[str] = set()
+    try:
+        strays = await feeder.sync.view.scopes()
+    except Invalid as error:
+        # Scopes that the ledger knows are compared all the same.
+        yield Difference(view=outside.name, scope=None, fault=str(error))
+    strays.discard(await feeder.signature())
     for scope in await ledger.scopes():
         key = await ledger.subject(scope=scope)
         strays.discard(key)
-        yield await _compared(feeder, scope, key, repair=repair)
+        try:
+            yield await _compared(feeder, scope, key, repair=repair)
+        except Invalid as error:
+            yield Difference(view=outside.name, scope=scope, fault=str(error))
     for key in sorted(strays):
         extra = len(await feeder.sync.view.inventory(key))
         if repair:
             await feeder.erase(key)
         if extra:
             yield Difference(view=outside.name, scope=None, extra=extra, mended=repair)
+    if repair:
+        await feeder.sign(mended=True)
 
 
 async def _compared(feeder: Feeder, scope: Scope, key: str, *, repair: bool) -> Difference | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ricordo.errors import NotFound, RicordoError
 from ricordo.memory.abreast import abreast
 from ricordo.memory.viewing.outside import Outside
+from ricordo.memory.viewing.places import place_of
 from ricordo.model import Scope
 from ricordo.ports import Ledger, ViewBuild
 
@@ -98,7 +99,7 @@ class Views:
                 kind = type(error).__name__
                 _log.warning("view %s will forget later (%s)", outside.name, kind)
                 pending.append(outside.name)
-        pending += map(_label, await self._ledger.holding(scope=key))
+        pending += map(self._label, await self._ledger.holding(scope=key))
         return Cleared(remaining=remaining, pending=tuple(sorted(set(pending))))
 
     async def standing(self) -> list[Standing]:
@@ -131,9 +132,12 @@ class Views:
         for outside in self:
             await outside.close()
 
-
-def _label(build: ViewBuild) -> str:
-    return build.view if build.serving else f"{build.view} (build {build.build})"
+    def _label(self, build: ViewBuild) -> str:
+        """A build's name in a receipt; one that is not reached from here is told with its place."""
+        outside = self._outsides.get(build.view)
+        if outside is not None and not outside.holds(build):
+            return f"{build.view} (build {build.build} in {place_of(build)})"
+        return build.view if build.serving else f"{build.view} (build {build.build})"
 
 
 async def _reached(outside: Outside) -> tuple[str, str | None]:
@@ -145,4 +149,4 @@ async def _reached(outside: Outside) -> tuple[str, str | None]:
         return "", f"it did not answer within {PATIENCE:g} s"
     except RicordoError as error:
         return "", f"{type(error).__name__}: {error}"
-    return feeder.sync.view.engine, None
+    return feeder.sync.view.engine, feeder.fault
