@@ -9,8 +9,10 @@ import psycopg
 import pytest
 
 from ricordo.adapters.postgres import PostgresLedger
+from ricordo.adapters.postgres.founding import found
 from ricordo.adapters.postgres.places import PLACES, SCOPELESS
 from ricordo.adapters.sqlite import SqliteLedger
+from ricordo.errors import Denied
 from ricordo.testing.ledger import HandClock
 from ricordo.testing.ledger.making import ALICE, BOB, OTHER_ALICE
 from ricordo.testing.ledger.removals import fill
@@ -206,6 +208,99 @@ def test_the_owner_sees_nothing(postgres: Server, filled: str) -> None:
     with psycopg.connect(postgres.admin(filled), options="-c search_path=ricordo") as admin:
         admin.execute("set role ricordo_owner")
         assert not any(_count(admin, place) for place in PLACES)
+
+
+def test_nothing_of_another_s_row_can_be_said(raw: psycopg.Connection) -> None:
+    """Whoever entered one scope cannot hang anything on another's rows: that would make them
+    undeletable, and tell that they are there."""
+    raw.execute("select enter_writing('user', 'acme', 'bob')")
+    theirs = raw.execute("select max(row) from memories").fetchone()[0]
+    mine = raw.execute("select enter_writing('user', 'acme', 'alice')").fetchone()[0]
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        raw.execute(
+            "insert into revisions (scope_id, memory_row, version, text, replaced_at, changed_by) "
+            "values (%s, %s, 77, '', 0, '')",
+            (mine, theirs),
+        )
+
+
+def test_every_reference_names_the_scope(postgres: Server, filled: str) -> None:
+    """A reference that is added later, and names a row alone, is found by this test."""
+    with psycopg.connect(postgres.admin(filled)) as admin:
+        bare = admin.execute(
+            "select f.conrelid::regclass::text, f.conname from pg_constraint f "
+            "join pg_attribute s on s.attrelid = f.confrelid and s.attname = 'scope_id' "
+            "where f.connamespace = 'ricordo'::regnamespace and f.contype = 'f' "
+            "and not s.attnum = any (f.confkey)"
+        ).fetchall()
+    assert bare == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update erasures set erased_at = 9000000000000000",
+        "insert into erasures values ('someone', 1, 9000000000000000)",
+        "delete from erasures",
+    ],
+)
+def test_an_erasure_is_not_changed_by_a_program(raw: psycopg.Connection, statement: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        raw.execute(statement.encode())
+
+
+def test_no_erasure_is_of_the_future(raw: psycopg.Connection) -> None:
+    """Or nothing of that person would ever be remembered again."""
+    raw.execute("select note_erasure('someone', 1, 9000000000000000)")
+    (ahead,) = raw.execute(
+        "select erased_at - extract(epoch from now()) * 1000000 from erasures "
+        "where subject = 'someone'"
+    ).fetchone()
+    assert ahead <= 86_400_000_000
+
+
+LOOSENED = {
+    "create policy leak on memories to ricordo_user using (true)": "no other rule shows rows",
+    "create policy leak on names using (true)": "no other rule shows rows",
+    "alter policy entered on entities using (true)": "no other rule shows rows",
+    "alter policy entered on scopes using (true)": "no other rule shows rows",
+    "drop policy entered on origins": "rows are guarded by scope",
+    "alter table memories no force row level security": "rows are guarded by scope",
+    "alter table scopes disable row level security": "rows are guarded by scope",
+    "revoke update on memories from ricordo_user": "the program may use its tables",
+    "drop function latest_event() cascade": "the schema has its functions",
+}
+BEYOND_REPAIR = ("create policy", "drop function")
+
+
+@pytest.mark.parametrize("change", LOOSENED)
+async def test_a_loosened_guard_is_found_and_put_back(postgres: Server, change: str) -> None:
+    """By `ricordo doctor`, and by `ricordo init --postgres`: but for what somebody added, and for a
+    function that somebody dropped."""
+    database = postgres.copy("ledger_template")
+    with psycopg.connect(postgres.admin(database), options="-c search_path=ricordo") as admin:
+        admin.execute(change.encode())
+    async with PostgresLedger.open(postgres.url(database), clock=HandClock()) as ledger:
+        assert LOOSENED[change] in {each.check for each in await ledger.check() if each.problem}
+        await found(postgres.admin(database))
+        broken = {each.check for each in await ledger.check() if each.problem}
+    postgres.drop(database)
+    assert (broken == set()) is not change.startswith(BEYOND_REPAIR)
+
+
+@pytest.mark.parametrize("power", ["createrole", "replication"])
+async def test_a_role_that_could_make_itself_more_is_refused(
+    postgres: Server, database: str, power: str
+) -> None:
+    postgres.run(f"create role climber login password 'x' {power} in role ricordo_user")
+    try:
+        with pytest.raises(Denied, match="could make itself"):
+            async with PostgresLedger.open(
+                postgres.url(database, role="climber", password="x"), clock=HandClock()
+            ):
+                pytest.fail("it was opened")
+    finally:
+        postgres.run("drop role climber")
 
 
 async def test_every_place_is_guarded(postgres: Server, filled: str, tmp_path) -> None:

@@ -1,9 +1,10 @@
-"""Looking for damage: what must hold between rows, and of the guards before them."""
+"""Looking for damage: what must hold between rows, after the guards before them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from ricordo.adapters.postgres.driving import Connection, perform
+from ricordo.adapters.postgres.guards import check_guards
 from ricordo.adapters.postgres.session import Ask
 from ricordo.ports import Finding
 
@@ -13,12 +14,6 @@ _LARGEST = 5
 _AT_ONCE = 1_000
 """Scopes looked at together."""
 
-_UNGUARDED = (
-    "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace "
-    "join pg_attribute a on a.attrelid = c.oid and a.attname = 'scope_id' and not a.attisdropped "
-    "where n.nspname = 'ricordo' and c.relkind = 'r' "
-    "and not (c.relrowsecurity and c.relforcerowsecurity)"
-)
 _INVALID = (
     "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid "
     "join pg_namespace n on n.oid = c.relnamespace "
@@ -144,7 +139,7 @@ _RULES: tuple[tuple[str, str], ...] = (
 async def check(on: Connection, /) -> list[Finding]:
     """Every check with its result. Rows are looked at scope by scope, as any program sees them."""
     found = [
-        _finding("rows are guarded by scope", await _values(on, _UNGUARDED)),
+        *await check_guards(on),
         _finding("indexes are sound", await _values(on, _INVALID)),
     ]
     numbers = [row[0] for row in await _values(on, "select id from all_scopes()")]

@@ -23,11 +23,4 @@ class Erasing(Session):
 
     async def _remember_erasure(self, subject: str, *, number: int, at: datetime) -> None:
         """Note that a scope, by its hash and its former number, was erased."""
-        await self._change(
-            "insert into erasures as e (subject, former_id, erased_at) values (%s, %s, %s) "
-            "on conflict (subject, former_id) do update set "
-            "erased_at = greatest(e.erased_at, excluded.erased_at)",
-            subject,
-            number,
-            micros(at),
-        )
+        await self._row("select note_erasure(%s, %s, %s)", subject, number, micros(at))

@@ -25,9 +25,13 @@ _UNKNOWN = (
     "trying again"
 )
 _RIGHTS = (
-    "the role that connects lacks a right; `ricordo init --postgres` gives every right it needs"
+    "the role that connects lacks a right; `ricordo init --postgres` gives the rights to tables "
+    "again, and `ricordo doctor` names what else was taken"
 )
-_PARTS = "a part of its schema is missing; `ricordo init --postgres` makes it"
+_PARTS = (
+    "a part of its schema is missing, or the connection looks in another schema; `ricordo doctor` "
+    "names what is missing, and a backup has it"
+)
 _CHANGED = "its schema was changed from outside; undo that, or restore it from a backup"
 _POOLER = (
     "a pooler between here and the server mixes up sessions; let it work in session mode "

@@ -21,7 +21,7 @@ from ricordo.adapters.postgres.address import SCHEMA, Address, address_of
 from ricordo.adapters.postgres.faults import meaning, translated
 from ricordo.adapters.postgres.lanes import CONNECT_SECONDS
 from ricordo.adapters.postgres.meanings import FOUND, Meanings, meanings_from
-from ricordo.adapters.postgres.schema import check_version, upgrade, versions
+from ricordo.adapters.postgres.schema import apply, check_version, upgrade, versions
 from ricordo.adapters.postgres.server import check_server
 from ricordo.errors import Denied, ForeignFile, Invalid, Unavailable
 
@@ -131,6 +131,7 @@ class _Founding:
         users = (OPERATOR, USER, MOVER, FINDER)
         self._statement("grant usage on schema {} to {}, {}, {}, {}", SCHEMA, *users)
         upgrade(self._connection)
+        apply(self._connection, "guards")
         self._statement("grant select on {}.alembic_version to {}, {}", SCHEMA, USER, MOVER)
         self._run(
             f"insert into {SCHEMA}.meta (name, value) values ('secret', %s) on conflict do nothing",
@@ -207,9 +208,23 @@ class _Founding:
         """A role that nobody logs in as."""
         if not self._one("select 1 from pg_roles where rolname = %s", name):
             self._statement("create role {} nologin", name)
-        (superuser,) = self._one("select rolsuper from pg_roles where rolname = current_user")
-        if not superuser:
+        usable, me = self._one(
+            "select rolsuper or pg_has_role(%s, 'member'), rolname from pg_roles "
+            "where rolname = current_user",
+            name,
+        )
+        if not usable:
+            self._take_on(name, me=me)
+
+    def _take_on(self, name: str, *, me: str) -> None:
+        """Become a member of a role, which another administrator may have made."""
+        try:
             self._statement("grant {} to current_user", name)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise Denied(
+                "the roles of a ledger are on this server already; whoever made them has to let "
+                f"{me} use them: grant {', '.join(_ROLES)} to {me} with admin option"
+            ) from error
 
     def _login(self, role: str, password: str | None) -> str | None:
         """The role that programs connect as: it owns nothing, and no rule is waived for it."""

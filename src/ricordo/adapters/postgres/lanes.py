@@ -28,6 +28,8 @@ CONNECT_SECONDS = 5.0
 GRACE = 2.0
 """The server ends what takes too long by itself; this much later its silence is not waited for."""
 
+_UNSURE = "the change was being stored; look whether it is there before trying again"
+
 _KEPT = 3
 """Connections kept open while nothing is asked."""
 
@@ -237,14 +239,14 @@ class Lanes:
             return value
         except FOREIGN as error:
             if watch.cut:
+                end = _UNSURE if committing else "the connection was given up"
                 raise DeadlineExceeded(
                     f"the ledger {self._address.name}: the server said nothing for "
-                    f"{patience + GRACE:g} seconds; the connection was given up"
+                    f"{patience + GRACE:g} seconds; {end}"
                 ) from error
             if committing and (on.broken or on.closed):
                 raise Unavailable(
-                    f"the ledger {self._address.name}: the connection was lost while the change "
-                    "was being stored; look whether it is there before trying again"
+                    f"the ledger {self._address.name}: the connection was lost while {_UNSURE}"
                 ) from error
             raise
         finally:

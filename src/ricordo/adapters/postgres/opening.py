@@ -18,7 +18,8 @@ _FOUND = (
     "(select rolsuper or rolbypassrls from pg_roles where rolname = current_user), "
     "exists (select 1 from pg_roles where rolname in "
     "('ricordo_owner', 'ricordo_operator', 'ricordo_mover', 'ricordo_finder') "
-    "and pg_has_role(oid, 'member'))"
+    "and pg_has_role(oid, 'member')), "
+    "(select rolcreaterole or rolreplication from pg_roles where rolname = current_user)"
 )
 
 
@@ -53,7 +54,7 @@ async def _check_content(
     connection: Connection, address: Address, *, to_move: bool = False
 ) -> None:
     kept = f"{SCHEMA}.alembic_version"
-    standby, schema, table, usable, unguarded, elevated = await _one(
+    standby, schema, table, usable, unguarded, elevated, could = await _one(
         connection, _FOUND, SCHEMA, kept, SCHEMA
     )
     if schema is None:
@@ -68,10 +69,10 @@ async def _check_content(
             f"the role that connects to {address.name} may not see every scope's rows, which a "
             "move needs; connect as the administrator that `ricordo init --postgres` was run as"
         )
-    if not to_move and (unguarded or elevated):
+    if not to_move and (unguarded or elevated or could):
         raise Denied(
-            f"the role that connects to {address.name} may see every scope's rows; connect as the "
-            "role that `ricordo init --postgres` made"
+            f"the role that connects to {address.name} may see every scope's rows, or could make "
+            "itself a role that may; connect as the role that `ricordo init --postgres` made"
         )
     (version,) = await _one(connection, f"select version_num from {kept}")
     check_version(version, name=address.name)
