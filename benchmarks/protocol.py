@@ -100,7 +100,9 @@ async def handed_over(platform: Platform, count: int) -> None:
     for first in range(0, count, AT_ONCE):
         await asyncio.gather(
             *(
-                platform.store(f"I collect stamps of the series n{n}", run=f"{platform.agent_class}-{n}")
+                platform.store(
+                    f"I collect stamps of the series n{n}", run=f"{platform.agent_class}-{n}"
+                )
                 for n in range(first, min(first + AT_ONCE, count))
             )
         )
