@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,17 @@ async def test_an_address_that_is_none_is_told(url: str, key: str | None, told: 
         async with open_history(settings=Settings(history_url=url, history_key=key)):
             pass
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["AAAA", "not base64!"])
+async def test_a_service_that_is_away_keeps_no_memory_closed(tmp_path: Path, key: str) -> None:
+    """Looking, forgetting and erasing need no server of conversations; a receipt names it."""
+    settings = Settings(worker=False, history_url="cosmos://127.0.0.1:1/d/c", history_key=key)
+    async with opened(tmp_path, settings=settings) as memory:
+        await memory.user(person()).remember("Prefers concise examples")
+        receipt = await memory.user(person()).erase()
+    assert list(receipt.outside) == ["conversations (cosmos)"]
+    assert not receipt.clean
 
 
 if chosen:

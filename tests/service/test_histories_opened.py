@@ -198,6 +198,23 @@ async def test_conversations_in_redis_outlive_it(tmp_path: Path) -> None:
         ({"shape": "hybrid", "history_cache_url": "redis://a"}, "needs history_url"),
         ({"shape": "hybrid", "history_groups": {"a": ["x"], "b": ["x"]}}, "is in 'a' and in 'b'"),
         ({"history_urls": {"coder": "file:///a"}}, "need shape distributed, or hybrid"),
+        (
+            {
+                "shape": "hybrid",
+                "history_url": "file:///a",
+                "history_cache_url": "memory://",
+                "history_urls": {"coder": "file:///b"},
+            },
+            "every agent shares a history",
+        ),
+        (
+            {
+                "shape": "hybrid",
+                "history_groups": {"crew": ["coder", "tester"]},
+                "history_urls": {"coder": "file:///b", "planner": "file:///c"},
+            },
+            "coder shares a history",
+        ),
         ({"history_url": "http://a"}, "begins with file://"),
         ({"history_archive_url": "file:///a"}, "needs history_url"),
         ({"shape": "hybrid", "history_url": "file:///a", "history_cache_url": "x"}, "redis://"),

@@ -69,7 +69,8 @@ async def open_history(
 
 async def places_outside(settings: Settings, stack: AsyncExitStack) -> list[Outside]:
     """Where conversations lie, so that they are erased with their person; the truth first."""
-    parts = await _open(settings, stack)
+    # Who only reads and deletes is not kept from it by a cache.
+    parts = await _open(settings, stack, refusable=True)
     stores = [parts.store, *parts.stores.values(), parts.archive]
     places: list[Outside] = [opened.outside for opened in stores if opened is not None]
     if parts.cache is not None and not isinstance(parts.cache, LocalHistoryCache):
@@ -85,7 +86,7 @@ class _Parts:
     cache: Any = None
 
 
-async def _open(settings: Settings, stack: AsyncExitStack) -> _Parts:
+async def _open(settings: Settings, stack: AsyncExitStack, *, refusable: bool = False) -> _Parts:
     return _Parts(
         store=await _store(settings.history_url, settings, stack),
         stores={
@@ -94,7 +95,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> _Parts:
             if (opened := await _store(url, settings, stack)) is not None
         },
         archive=await _store(settings.history_archive_url, settings, stack),
-        cache=await _cache(settings, stack),
+        cache=await _cache(settings, stack, refusable=refusable),
     )
 
 
@@ -115,7 +116,9 @@ async def _store(url: str | None, settings: Settings, stack: AsyncExitStack) -> 
     raise Invalid(f"{scheme}:// is no known kind of history; give file://, redis:// or cosmos://")
 
 
-async def _cache(settings: Settings, stack: AsyncExitStack) -> "HistoryCache | None":
+async def _cache(
+    settings: Settings, stack: AsyncExitStack, *, refusable: bool
+) -> "HistoryCache | None":
     url = settings.history_cache_url
     if url is None:
         return None
@@ -125,7 +128,10 @@ async def _cache(settings: Settings, stack: AsyncExitStack) -> "HistoryCache | N
 
     return await stack.enter_async_context(
         RedisHistoryCache.open(
-            url, lifetime=settings.history_ttl, deadline=settings.history_deadline
+            url,
+            lifetime=settings.history_ttl,
+            deadline=settings.history_deadline,
+            refusable=refusable,
         )
     )
 

@@ -362,6 +362,23 @@ async def test_a_wrong_password_is_told_when_the_cache_is_opened(tmp_path: Path)
             async with RedisHistoryCache.open(wrong):
                 pass
         assert "guess" not in str(error.value)
+        async with RedisHistoryCache.open(wrong, refusable=True):
+            pass  # for who only reads and deletes, and must not be kept from it
+
+
+async def test_while_the_cache_rests_a_turn_does_not_wait_for_it(tmp_path: Path) -> None:
+    """A cache that is gone is asked once, and then for a while not at all; its copy goes later."""
+    with RedisServer(tmp_path / "redis") as server:
+        async with RedisHistoryCache.open(server.url) as cache:
+            history = HybridHistory(Counting(tmp_path / "live"), cache, refill=False)
+            server.kill()
+            await keep(history, session_of(), "one")
+            asked = history.counts.faults
+            history._resting[0] = time.monotonic() + 3_600
+            for text in ("two", "three"):
+                await keep(history, session_of(), text)
+            assert history.counts.faults == asked
+            await history.close()
 
 
 @pytest.mark.parametrize("url", ["http://somewhere", "redis://host:port", "nonsense"])

@@ -1,13 +1,15 @@
 """Conversations in Azure Cosmos DB, by the framework's `CosmosHistoryProvider`."""
 
+import binascii
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from ricordo.adapters.histories.late import Connect, Late, LateHistory
 from ricordo.adapters.histories.opened import Opened
-from ricordo.errors import Denied, Invalid, Unavailable
+from ricordo.errors import Denied, Invalid, RicordoError, Unavailable
 from ricordo.model import UserScope, owner_key
 
 SCHEME = "cosmos"
@@ -22,7 +24,7 @@ class _Address:
 
 @asynccontextmanager
 async def open_cosmos(url: str, *, key: str | None, **options: Any) -> AsyncGenerator[Opened]:
-    """Conversations in a container of Cosmos DB, closed at the end.
+    """Conversations in a container of Cosmos DB, connected to at first use, closed at the end.
 
     Database and container must be there; the container's partition key is ``/session_id``.
 
@@ -45,9 +47,25 @@ async def open_cosmos(url: str, *, key: str | None, **options: Any) -> AsyncGene
         raise ImportError(
             "Cosmos DB is not installed; install the extra with: pip install 'ricordo[cosmos]'"
         ) from error
-    async with CosmosClient(url=address.endpoint, credential=key, **options) as client:
-        container = container_of(client, database=address.database, name=address.container)
-        provider = CosmosHistoryProvider(source_id="ricordo", container_client=container)
+    async with AsyncExitStack() as stack:
+
+        async def connect() -> Any:
+            async with AsyncExitStack() as begun:  # of what fails in between, nothing stays open
+                try:
+                    client = CosmosClient(url=address.endpoint, credential=key, **options)
+                    begun.push_async_callback(client.close)
+                    await begun.enter_async_context(client)
+                except _faults() as error:
+                    raise _ours(error) from error
+                stack.push_async_exit(begun.pop_all())
+            return container_of(client, database=address.database, name=address.container)
+
+        container = Late(connect)
+
+        async def history() -> Any:
+            return CosmosHistoryProvider(source_id="ricordo", container_client=await container())
+
+        provider = LateHistory("ricordo", history=Late(history))
         outside = CosmosConversations(container, clear=provider.clear, address=url)
         yield Opened(provider=provider, outside=outside)
 
@@ -56,12 +74,12 @@ class CosmosConversations:
     """Empties the framework's container of a person; each partition's key begins with its owner.
 
     Args:
-        container: of the official SDK.
+        container: gives the one of the official SDK, connected.
         clear: removes one conversation, as the framework's provider does.
         address: for messages.
     """
 
-    def __init__(self, container: Any, *, clear: Any, address: str) -> None:
+    def __init__(self, container: Connect, *, clear: Any, address: str) -> None:
         self._container = container
         self._clear = clear
         self.name = "conversations (cosmos)"
@@ -83,7 +101,8 @@ class CosmosConversations:
 
     async def _sessions(self, scope: UserScope) -> set[str]:
         """Across partitions, each of which is one conversation; filtered by the service."""
-        items = self._container.query_items(
+        container = await self._container()
+        items = container.query_items(
             query="SELECT c.session_id FROM c WHERE STARTSWITH(c.session_id, @owner)",
             parameters=[{"name": "@owner", "value": f"{owner_key(scope)}."}],
         )
@@ -117,11 +136,14 @@ def _parsed(url: str) -> _Address:
 def _faults() -> tuple[type[Exception], ...]:
     from azure.core.exceptions import AzureError
 
-    return (AzureError, OSError)
+    return (AzureError, OSError, binascii.Error)
 
 
-def _ours(error: Exception) -> Denied | Unavailable:
+def _ours(error: Exception) -> RicordoError:
     from azure.core.exceptions import ClientAuthenticationError
 
-    kind = Denied if isinstance(error, ClientAuthenticationError) else Unavailable
-    return kind(f"Cosmos DB did not carry out the call ({type(error).__name__})")
+    if isinstance(error, binascii.Error):
+        return Invalid("history_key is no key of Cosmos DB, which is written in base64")
+    if isinstance(error, ClientAuthenticationError):
+        return Denied("Cosmos DB refuses the key; check history_key")
+    return Unavailable(f"Cosmos DB did not carry out the call ({type(error).__name__})")

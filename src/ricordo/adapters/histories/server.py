@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ricordo.adapters.histories.opened import Opened
-from ricordo.errors import Invalid, Unavailable
+from ricordo.errors import Denied, Invalid, RicordoError, Unavailable
 from ricordo.model import UserScope, owner_key
 
 APPLICATION = "ricordo"
@@ -63,7 +63,7 @@ class _RedisConversations:
             for key in keys:
                 await self._client.delete(key)
         except _faults() as error:
-            raise _unavailable(error) from error
+            raise _ours(error) from error
         return len(keys)
 
     async def count(self, *, scope: UserScope) -> int:
@@ -75,7 +75,7 @@ class _RedisConversations:
             scan = self._client.scan_iter(match=f"*|{owner_key(scope)}.*", count=1_000)
             return sorted({key async for key in scan})
         except _faults() as error:
-            raise _unavailable(error) from error
+            raise _ours(error) from error
 
 
 def _faults() -> tuple[type[Exception], ...]:
@@ -84,5 +84,9 @@ def _faults() -> tuple[type[Exception], ...]:
     return (RedisError, OSError)
 
 
-def _unavailable(error: Exception) -> Unavailable:
+def _ours(error: Exception) -> RicordoError:
+    from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError
+
+    if isinstance(error, AuthenticationError | AuthorizationError | NoPermissionError):
+        return Denied("the histories' Redis refuses the credentials; check history_url")
     return Unavailable(f"the histories' Redis did not answer ({type(error).__name__})")

@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 
 from ricordo.adapters.redis.faults import translated
 from ricordo.adapters.redis.scripts import FILL, HOLD, LOOK, RELEASE
-from ricordo.errors import Invalid, Unavailable
+from ricordo.errors import Denied, Invalid, Unavailable
 from ricordo.model import Conversation, UserScope, new_id, owner_key
 from ricordo.ports import Glance
 
@@ -69,6 +69,7 @@ class RedisHistoryCache:
         lease: float = 5.0,
         patience: float = 30.0,
         prefix: str = "ricordo:history",
+        refusable: bool = False,
     ) -> AsyncGenerator["RedisHistoryCache"]:
         """A cache on the server at `url`, closed at the end.
 
@@ -81,6 +82,7 @@ class RedisHistoryCache:
             lease: seconds that a loader has to come back.
             patience: seconds that a writer has to come back.
             prefix: of all keys.
+            refusable: a server that refuses the credentials is no error either, but logged.
 
         Raises:
             Invalid: the address cannot be used. Denied: the server refuses the credentials.
@@ -106,7 +108,12 @@ class RedisHistoryCache:
                 patience=patience,
                 prefix=prefix,
             )
-            await cache.greet()
+            try:
+                await cache.greet()
+            except Denied as error:
+                if not refusable:
+                    raise
+                _log.warning("the cache of histories is of no use: %s", error)
             yield cache
 
     async def greet(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agent_framework import AgentSession
@@ -37,12 +37,15 @@ class Ended:
             session again, or let the worker go on.
         parked: turns in the dead letters.
         put_away: conversations that were moved to the archive.
+        unsaved: messages that wait in the session, for their history could not take them; while
+            there are any, nothing is put away either.
     """
 
     thread_id: str
     waiting: int
     parked: int
     put_away: int = 0
+    unsaved: int = 0
 
 
 async def end_session(
@@ -74,7 +77,16 @@ async def end_session(
     rooms = (
         set[Conversation]() if history is None else history.conversations(session, agents=agents)
     )
-    return await _end(scope, thread, memory=memory, history=history, rooms=rooms, patience=patience)
+    unsaved = 0 if history is None else await history.store_waiting(session)
+    ended = await _end(
+        scope,
+        thread,
+        memory=memory,
+        history=None if unsaved else history,
+        rooms=rooms,
+        patience=patience,
+    )
+    return replace(ended, unsaved=unsaved)
 
 
 class SessionWatch:
@@ -150,20 +162,30 @@ class SessionWatch:
         return len(fresh)
 
     async def end_idle(self, *, history: ShapedHistory | None = None) -> list[Ended]:
-        """End every session that is idle now; one that could not be ended is tried next time."""
+        """End every session that is idle now; one that could not be ended is tried next time.
+
+        One with which another process went on is left to that one.
+        """
         ended: list[Ended] = []
         # While a model fails, each would take all the time there is: they share it.
         last = asyncio.get_running_loop().time() + self._patience
         for (scope, thread), rooms in self._idle_ones().items():
             since = {room: self._seen[room] for room in rooms}
-            done = await _end(
-                scope,
-                thread,
-                memory=self._memory,
-                history=history,
-                rooms=rooms,
-                patience=max(last - asyncio.get_running_loop().time(), 0.0),
-            )
+            try:
+                done = await _end(
+                    scope,
+                    thread,
+                    memory=self._memory,
+                    history=history,
+                    rooms=rooms,
+                    patience=max(last - asyncio.get_running_loop().time(), 0.0),
+                    idle=True,
+                )
+            except RicordoError as error:
+                # Its store may be away, and no other's.
+                logger.warning("an idle session cannot be ended just now: %s", error)
+                self._put_off(since)
+                continue
             ended.append(done)
             for room in rooms:
                 if self._seen.get(room) != since[room]:
@@ -183,6 +205,13 @@ class SessionWatch:
             except RicordoError as error:
                 logger.warning("idle sessions cannot be ended just now: %s", error)
             await asyncio.sleep(self._idle / 4)
+
+    def _put_off(self, since: dict[Conversation, float]) -> None:
+        """Look at these after all others."""
+        for room, heard in since.items():
+            if self._seen.get(room) == heard:
+                del self._seen[room]
+                self._seen[room] = heard
 
     def _idle_ones(self) -> dict[tuple[UserScope, str], set[Conversation]]:
         """By person and thread, the rooms of sessions in which no room was used lately."""
@@ -205,6 +234,7 @@ async def _end(
     history: ShapedHistory | None,
     rooms: set[Conversation],
     patience: float,
+    idle: bool = False,
 ) -> Ended:
     found = await promote(
         memory.services, memory.intake, scope=scope, thread_id=thread, patience=patience
@@ -212,13 +242,13 @@ async def _end(
     put_away = 0
     if found.done and history is not None:
         for room in sorted(rooms, key=lambda conversation: conversation.room):
-            put_away += await _put_away(history, room)
+            put_away += await _put_away(history, room, idle=idle)
     return Ended(thread_id=thread, waiting=found.waiting, parked=found.parked, put_away=put_away)
 
 
-async def _put_away(history: ShapedHistory, conversation: Conversation) -> bool:
+async def _put_away(history: ShapedHistory, conversation: Conversation, *, idle: bool) -> bool:
     try:
-        return await history.put_away(conversation)
+        return await history.put_away(conversation, unless_continued=idle)
     except RicordoError:
         raise
     except Exception as error:

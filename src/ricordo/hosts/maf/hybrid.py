@@ -136,7 +136,10 @@ class HybridHistory(OwnedHistory):
         finally:
             # A reading that began before the end of the writing answers nobody who comes later.
             self._flights.pop(conversation.key, None)
-            released = await self._told(self._cache.release(conversation, writer=writer))
+            # While the cache rests nobody waits for it, unless it holds the copy for this writing.
+            released = (told or not self._rests) and await self._told(
+                self._cache.release(conversation, writer=writer)
+            )
             if not told and not released:
                 self._owe(conversation)
         if self._refill and released:

@@ -239,6 +239,13 @@ class OwnedHistory(HistoryProvider):
                 type(error).__name__,
             )
 
+    async def store_waiting(self, session: AgentSession) -> int:
+        """Store what earlier runs of a session could not; how many messages wait still."""
+        state = cast("dict[str, Any]", session.state.get(self.source_id) or {})
+        if _waiting(state) and state.get(CONVERSATION) is not None:
+            await self._make_up(_stamped(state), state)
+        return len(_waiting(state))
+
     async def close(self) -> None:
         """Release what the history holds itself; stores that it was given stay open."""
 

@@ -14,6 +14,12 @@ from ricordo.hosts.maf.stores import Store, store_of
 from ricordo.model import Conversation, Shape, UserScope
 from ricordo.ports import HistoryCache
 
+_KNOWN = 100_000
+"""Conversations of which it is known here what was stored last."""
+
+_Line = bytes
+"""Hash of who said a message, and of what it says."""
+
 NO_STORES: Mapping[str, HistoryProvider] = {}
 NO_GROUPS: Mapping[str, Sequence[str]] = {}
 
@@ -40,6 +46,7 @@ class ShapedHistory(OwnedHistory):
         self._store = store
         self._stores = {f"agent:{agent}": theirs for agent, theirs in stores.items()}
         self._archive = archive
+        self._latest: dict[Conversation, list[_Line]] = {}
 
     def rooms(
         self, scope: UserScope, thread_id: str, *, agents: Sequence[str] = ()
@@ -63,12 +70,17 @@ class ShapedHistory(OwnedHistory):
         await store.provider.save_messages(
             conversation.key, messages, state=_slot(state, store, conversation)
         )
+        self._note(conversation, messages)
 
-    async def put_away(self, conversation: Conversation) -> bool:
+    async def put_away(self, conversation: Conversation, *, unless_continued: bool = False) -> bool:
         """Move the conversation to the archive, if there is one; doing it twice is no error.
 
         For conversations in which nobody speaks just now: the stores know no way to remove a
         conversation only if it is unchanged. What came in before the last look is moved as well.
+
+        Args:
+            unless_continued: leave it where it is if it was stored here, and another process has
+                gone on with it since: that one will see when it ends.
 
         Returns:
             Whether it was moved. Without an archive it stays where it is.
@@ -82,6 +94,9 @@ class ShapedHistory(OwnedHistory):
         if store.remove is None:
             raise Invalid(f"{type(store.provider).__name__} cannot remove a conversation")
         moved, messages = 0, await self._fresh(store, conversation)
+        latest = self._latest.pop(conversation, None)
+        if unless_continued and latest is not None and _lines(messages[-len(latest) :]) != latest:
+            return False
         while len(messages) > moved:
             # Named by what it holds: a second try after a crash finds the same name again.
             content = pack(messages, key=conversation.key)
@@ -92,6 +107,14 @@ class ShapedHistory(OwnedHistory):
             await store.remove(conversation.key)
             await self._fresh(store, conversation)
         return bool(moved)
+
+    def _note(self, conversation: Conversation, messages: Sequence[Message]) -> None:
+        """Remember what was stored here last, to see whether others went on."""
+        self._latest.pop(conversation, None)
+        if messages:
+            self._latest[conversation] = _lines(messages)
+        if len(self._latest) > _KNOWN:
+            self._latest.pop(next(iter(self._latest)))
 
     async def close(self) -> None:
         """End what a cache does in the background; stores stay open."""
@@ -171,6 +194,17 @@ def _check(
         raise ValueError(f"a cache and groups belong to the hybrid shape, not to {shape.value}")
     if shape is Shape.HYBRID and cache is None and not groups:
         raise ValueError("the hybrid shape needs a cache, or groups of agents, or both")
+    grouped = {agent for group in groups.values() for agent in group}
+    shared = set(stores) & grouped if groups else set(stores)
+    if shape is Shape.HYBRID and shared:
+        raise ValueError(
+            f"stores: {', '.join(sorted(shared))} shares a history with others; only an agent "
+            "outside all groups has one of its own"
+        )
+
+
+def _lines(messages: Sequence[Message]) -> list[_Line]:
+    return [sha256(f"{m.role}\n{m.text}".encode(errors="replace")).digest()[:8] for m in messages]
 
 
 def _slot(state: dict[str, Any], store: Store, conversation: Conversation) -> dict[str, Any]:

@@ -134,5 +134,13 @@ class Conversations(Group):
             raise ValueError("history_cache_url needs history_url, the history behind the cache")
         if self.history_urls and self.shape is Shape.SHARED:
             raise ValueError("history_urls need shape distributed, or hybrid")
+        if self.history_urls and self.shape is Shape.HYBRID:
+            grouped_agents = {a for each in (self.history_groups or {}).values() for a in each}
+            shared = sorted(set(self.history_urls) & grouped_agents) if grouped else ["every agent"]
+            if shared:
+                raise ValueError(
+                    f"history_urls: {', '.join(shared)} shares a history with others in this "
+                    "shape; only an agent outside all history_groups has one of its own"
+                )
         if self.history_archive_url is not None and self.history_url is None:
             raise ValueError("history_archive_url needs history_url, from where it is moved")
