@@ -24,7 +24,8 @@ class Held(HashingEmbedder):
 
 
 def one_at_a_time(memory: Any) -> None:
-    memory._recaller._room = asyncio.Semaphore(1)
+    room = memory._recaller._room
+    room._size = room._most = 1.0
 
 
 async def test_recalls_that_must_wait_are_answered_in_order(tmp_path: Path) -> None:

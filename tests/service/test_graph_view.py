@@ -194,7 +194,7 @@ async def test_a_server_that_dies_stops_nothing(tmp_path: Path) -> None:
             with pytest.raises(Unavailable):
                 await feeder.turn()
             assert await reached(memory, "Falcon") == {"Kafka", "Disks"}
-            recollection = await mine.recall("What does Falcon use?")
+            recollection = await mine.recall("What does Falcon use?", deadline=60)
             assert recollection.degraded == ()
             [standing] = await memory.services.views.standing()
             assert standing.behind, "the lag is visible"

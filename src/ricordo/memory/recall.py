@@ -13,6 +13,7 @@ from ricordo.memory.asking import clamped, entity_names, names_the_asker, tellin
 from ricordo.memory.dates import dates_in
 from ricordo.memory.nearly import nearly, why_not
 from ricordo.memory.readings import Readings, Wanted, beyond, wanted_of
+from ricordo.memory.room import Room
 from ricordo.memory.run import Ask, Run
 from ricordo.memory.services import Services
 from ricordo.model import (
@@ -39,7 +40,7 @@ class Recaller:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._room = asyncio.Semaphore(services.bounds.at_once)
+        self._room = Room(services.bounds.at_once)
 
     async def recall(self, ask: Ask) -> Recollection:
         """Find, fuse and fit; same memory and question, same answer.
@@ -66,17 +67,17 @@ class Recaller:
         if not question or not scopes:
             return Recollection(took_ms=_since(started))
         run = Run(ask, self._services.bounds, self._services.measures, started=started)
-        waits = self._room.locked()
+        waits = self._room.full
         # Where all would be late together, those that were first are in time, and who waited in
         # vain has cost nothing.
-        if not await run.within("ledger", self._room.acquire(), otherwise=False, share=WAITING):
+        if not await run.within("ledger", self._room.enter(), otherwise=False, share=WAITING):
             return self._finish(run, [], (), {}, Hits(), [])
         try:
             if waits:
                 run.passed("waiting")
             return await self._worked_on(run, question, scopes)
         finally:
-            self._room.release()
+            self._room.leave(late=run.degraded.get("ledger") == "late")
 
     async def _worked_on(self, run: Run, question: str, scopes: Sequence[Scope]) -> Recollection:
         ask = run.ask

@@ -41,7 +41,7 @@ class Bounds:
         tokens: of text, about.
         deadline: seconds.
         hops: steps of the walk.
-        at_once: recalls that are worked on together; more wait in order, each until its deadline.
+        at_once: most recalls that are worked on together; more wait in order.
     """
 
     limit: int = 10
