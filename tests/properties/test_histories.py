@@ -26,6 +26,14 @@ from tests.support.opening import person
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is experimental")
 
+
+@pytest.fixture(autouse=True)
+def _nobody_looks_at_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that failed is left alone for as long as a test lasts, however slow the machine is:
+    when it is asked again depends on real time, which Hypothesis cannot repeat."""
+    monkeypatch.setattr("ricordo.hosts.maf.hybrid.REST", 86_400.0)
+
+
 PLACE = Conversation(scope=UserScope(tenant="acme", user="alice"), room="everybody", thread="t1")
 AGENTS = ("coder", "tester", "planner", "desk", "guest")
 

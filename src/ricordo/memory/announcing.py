@@ -1,7 +1,8 @@
 """What is announced of a change, in the event that fits its scope."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypedDict
 
 from ricordo.events import (
@@ -9,6 +10,7 @@ from ricordo.events import (
     OrganizationEntityAliased,
     OrganizationEntityMerged,
     OrganizationEntityUnmerged,
+    OrganizationEvent,
     OrganizationMemoryDocumented,
     OrganizationMemoryRetracted,
     OrganizationMemoryUpdated,
@@ -17,6 +19,7 @@ from ricordo.events import (
     UserEntityAliased,
     UserEntityMerged,
     UserEntityUnmerged,
+    UserEvent,
     UserMemoryForgotten,
     UserMemoryProposed,
     UserMemoryRefused,
@@ -48,6 +51,42 @@ class Telling(TypedDict):
     scope: Scope
     services: Services
 
+
+@dataclass(frozen=True, slots=True)
+class _Twins:
+    """What may happen to a user's and to an organization's memory: two events, the same fields."""
+
+    user: Callable[..., UserEvent]
+    organization: Callable[..., OrganizationEvent]
+
+    def event(
+        self, scope: Scope, *, services: Services, at: datetime | None = None, **told: object
+    ) -> Event:
+        """The one that fits the scope; of now, unless `at` says when."""
+        kind = self.organization if isinstance(scope, OrganizationScope) else self.user
+        return kind(id=services.new_id("e"), at=at or services.clock(), scope=scope, **told)
+
+    def of(
+        self, memory: Memory, *, services: Services, cause: Sequence[Origin] = (), **told: object
+    ) -> Event:
+        """The one of a memory, from when it was changed last; `cause` led to that."""
+        return self.event(
+            memory.scope,
+            services=services,
+            at=memory.updated_at,
+            origins=_ending(memory.origins, cause),
+            memory_id=memory.id,
+            **told,
+        )
+
+
+_UPDATED = _Twins(UserMemoryUpdated, OrganizationMemoryUpdated)
+_FORGOTTEN = _Twins(UserMemoryForgotten, OrganizationMemoryRetracted)
+_DECIDED = _Twins(UserReviewDecided, OrganizationReviewDecided)
+_RELATIONS_UPDATED = _Twins(UserRelationUpdated, OrganizationRelationUpdated)
+_ALIASED = _Twins(UserEntityAliased, OrganizationEntityAliased)
+_MERGED = _Twins(UserEntityMerged, OrganizationEntityMerged)
+_UNMERGED = _Twins(UserEntityUnmerged, OrganizationEntityUnmerged)
 
 _IN_ONE = 1_000
 """Memories that one event tells of at most."""
@@ -137,20 +176,9 @@ def relations_changed(
     Args:
         origins: of what closed them, where something did.
     """
-    event_id, at = services.new_id("e"), services.clock()
-    if isinstance(scope, OrganizationScope):
-        return OrganizationRelationUpdated(
-            id=event_id,
-            at=at,
-            scope=scope,
-            origins=tuple(origins),
-            relation_ids=tuple(ids),
-            change=change,
-        )
-    return UserRelationUpdated(
-        id=event_id,
-        at=at,
-        scope=scope,
+    return _RELATIONS_UPDATED.event(
+        scope,
+        services=services,
         origins=tuple(origins),
         relation_ids=tuple(ids),
         change=change,
@@ -193,59 +221,20 @@ def updated(
     Args:
         cause: what led to it, where that is known.
     """
-    event_id, at = services.new_id("e"), memory.updated_at
-    origins = _ending(memory.origins, cause)
-    if isinstance(memory.scope, OrganizationScope):
-        return OrganizationMemoryUpdated(
-            id=event_id,
-            at=at,
-            scope=memory.scope,
-            origins=origins,
-            memory_id=memory.id,
-            version=memory.version,
-            change=change,
-        )
-    return UserMemoryUpdated(
-        id=event_id,
-        at=at,
-        scope=memory.scope,
-        origins=origins,
-        memory_id=memory.id,
-        version=memory.version,
-        change=change,
+    return _UPDATED.of(
+        memory, services=services, cause=cause, version=memory.version, change=change
     )
 
 
 def decided(memory: Memory, *, approved: bool, by: str, services: Services) -> Event:
     """A person decided on a proposal."""
-    event_id, at, origins = services.new_id("e"), memory.updated_at, memory.origins
-    if isinstance(memory.scope, OrganizationScope):
-        return OrganizationReviewDecided(
-            id=event_id,
-            at=at,
-            scope=memory.scope,
-            origins=origins,
-            memory_id=memory.id,
-            approved=approved,
-            by=by,
-        )
-    return UserReviewDecided(
-        id=event_id,
-        at=at,
-        scope=memory.scope,
-        origins=origins,
-        memory_id=memory.id,
-        approved=approved,
-        by=by,
-    )
+    return _DECIDED.of(memory, services=services, approved=approved, by=by)
 
 
 def forgotten(ids: Sequence[str], *, scope: Scope, services: Services) -> list[Event]:
     """Memories were removed: events of so many each that none is too large for a message."""
-    return [
-        _forgotten(tuple(ids[first : first + _IN_ONE]), scope=scope, services=services)
-        for first in range(0, len(ids), _IN_ONE)
-    ]
+    parts = (tuple(ids[first : first + _IN_ONE]) for first in range(0, len(ids), _IN_ONE))
+    return [_FORGOTTEN.event(scope, services=services, memory_ids=part) for part in parts]
 
 
 def _ending(origins: Sequence[Origin], cause: Sequence[Origin]) -> tuple[Origin, ...]:
@@ -254,67 +243,26 @@ def _ending(origins: Sequence[Origin], cause: Sequence[Origin]) -> tuple[Origin,
     return (*(origin for origin in origins if origin not in last), *dict.fromkeys(cause))
 
 
-def _forgotten(ids: tuple[str, ...], *, scope: Scope, services: Services) -> Event:
-    event_id, at = services.new_id("e"), services.clock()
-    if isinstance(scope, OrganizationScope):
-        return OrganizationMemoryRetracted(id=event_id, at=at, scope=scope, memory_ids=ids)
-    return UserMemoryForgotten(id=event_id, at=at, scope=scope, memory_ids=ids)
-
-
 def aliased(entity_id: str, *, by: str, scope: Scope, services: Services) -> Event:
     """An entity got another name."""
-    event_id, at = services.new_id("e"), services.clock()
-    if isinstance(scope, OrganizationScope):
-        return OrganizationEntityAliased(
-            id=event_id, at=at, scope=scope, entity_id=entity_id, by=by
-        )
-    return UserEntityAliased(id=event_id, at=at, scope=scope, entity_id=entity_id, by=by)
+    return _ALIASED.event(scope, services=services, entity_id=entity_id, by=by)
 
 
 def merged(
     merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
 ) -> Event:
     """The first entity is one with the second from now on."""
-    kind = _Joined(UserEntityMerged, OrganizationEntityMerged)
-    return kind.event(merge_id, ends, by=by, scope=scope, services=services)
+    entity_id, into_id = ends
+    return _MERGED.event(
+        scope, services=services, entity_id=entity_id, into_id=into_id, merge_id=merge_id, by=by
+    )
 
 
 def unmerged(
     merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
 ) -> Event:
     """The two entities are two again."""
-    kind = _Joined(UserEntityUnmerged, OrganizationEntityUnmerged)
-    return kind.event(merge_id, ends, by=by, scope=scope, services=services)
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """The two events of what happens to a merge."""
-
-    user: type[UserEntityMerged] | type[UserEntityUnmerged]
-    organization: type[OrganizationEntityMerged] | type[OrganizationEntityUnmerged]
-
-    def event(
-        self, merge_id: str, ends: Sequence[str], *, by: str, scope: Scope, services: Services
-    ) -> Event:
-        entity_id, into_id = ends
-        event_id, at = services.new_id("e"), services.clock()
-        if isinstance(scope, OrganizationScope):
-            return self.organization(
-                id=event_id,
-                at=at,
-                scope=scope,
-                entity_id=entity_id,
-                into_id=into_id,
-                merge_id=merge_id,
-                by=by,
-            )
-        return self.user(
-            id=event_id,
-            at=at,
-            scope=scope,
-            entity_id=entity_id,
-            into_id=into_id,
-            merge_id=merge_id,
-            by=by,
-        )
+    entity_id, into_id = ends
+    return _UNMERGED.event(
+        scope, services=services, entity_id=entity_id, into_id=into_id, merge_id=merge_id, by=by
+    )

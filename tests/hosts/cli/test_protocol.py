@@ -3,9 +3,11 @@
 import asyncio
 import json
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from nats.js.errors import NotFoundError
 
 from tests.hosts.cli.conftest import Cli
 from tests.hosts.cli.test_answer import said
@@ -47,9 +49,10 @@ async def asked_and_told(url: str) -> dict[str, list[object]]:
         found = await platform.recall("Falcon", user=person())
         async with asyncio.timeout(PATIENCE):
             while True:
-                info = await platform.js.consumer_info(platform.stream, "ricordo_store")
-                if not info.num_pending and not info.num_ack_pending:
-                    return found
+                with suppress(NotFoundError):  # it has yet to notice the platform's stream
+                    info = await platform.js.consumer_info(platform.stream, "ricordo_store")
+                    if not info.num_pending and not info.num_ack_pending:
+                        return found
                 await asyncio.sleep(0.02)
 
 
