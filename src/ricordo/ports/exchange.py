@@ -90,6 +90,10 @@ class Exchange(Protocol):
         """
         ...
 
+    async def bury(self, subject: str, payload: bytes, *, error: RicordoError) -> None:
+        """Note of a message of ours that it could not be sent, and why; not what it says."""
+        ...
+
     async def close(self) -> None:
         """Release the connection; closing twice is not an error."""
         ...

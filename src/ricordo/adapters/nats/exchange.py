@@ -1,6 +1,7 @@
 """A platform's messages in its own JetStream streams: pulled by durable consumers of ours."""
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ class NatsExchange:
         self._dead_stream, self._dead_subject = dead
         self._making = asyncio.Lock()
         self._made: dict[str, Client] = {}
+        self._kept: dict[str, list[str]] = {}
         self._free: dict[str, list[Pull]] = {}
 
     async def open(self) -> None:
@@ -71,7 +73,20 @@ class NatsExchange:
         names: dict[str, None] = {}
         for subject in self._wanted.subjects:
             names |= dict.fromkeys(await self._streams(subject))
+        for source in self._made.keys() & names.keys():
+            if await self._changed(source):
+                self._made.pop(source, None)
         return list(names)
+
+    async def _changed(self, source: str) -> bool:
+        """Whether the platform keeps other subjects there than when the consumer was made."""
+        js = await self._connection.jetstream()
+        try:
+            async with self._connection.asking():
+                config = (await js.stream_info(source)).config
+        except NotFound:
+            return True
+        return self._subjects(config.subjects or []) != self._kept.get(source)
 
     async def take(self, source: str, *, patience: float) -> Delivery | None:
         """See `ricordo.ports.Exchange`."""
@@ -110,18 +125,21 @@ class NatsExchange:
             stream=delivery.source,
             sequence=delivery.sequence,
         )
+        mark = f"{delivery.source}/{delivery.sequence}/{self._wanted.consumer}"
+        await self._write(letter, mark=mark)
+        await self._say(delivery, b"+TERM")
+
+    async def bury(self, subject: str, payload: bytes, *, error: RicordoError) -> None:
+        """See `ricordo.ports.Exchange`."""
+        letter = write_dead(payload, subject=subject, error=error, at=datetime.now(UTC))
+        await self._write(letter, mark=hashlib.sha256(subject.encode()).hexdigest())
+
+    async def _write(self, letter: bytes, *, mark: str) -> None:
+        """A letter, once within the stream's window for each mark."""
+        headers = {"Nats-Msg-Id": mark, "Content-Type": "application/json"}
         js = await self._connection.jetstream()
         async with self._connection.asking():
-            await js.publish(
-                self._dead_subject,
-                letter,
-                headers={
-                    "Nats-Msg-Id": f"{delivery.source}/{delivery.sequence}/{self._wanted.consumer}",
-                    "Content-Type": "application/json",
-                },
-                stream=self._dead_stream,
-            )
-        await self._say(delivery, b"+TERM")
+            await js.publish(self._dead_subject, letter, headers=headers, stream=self._dead_stream)
 
     async def first(self, source: str, *, subject: str) -> bytes | None:
         """See `ricordo.ports.Exchange`."""
@@ -190,6 +208,7 @@ class NatsExchange:
         subjects = self._subjects((await js.stream_info(source)).config.subjects or [])
         if not subjects:
             raise NotFound(f"the stream {source} keeps no such messages any more")
+        self._kept[source] = subjects
         wanted = self._wanted
         found = await self._found(js, source)
         if found is not None:

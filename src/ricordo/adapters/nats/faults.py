@@ -33,6 +33,7 @@ BY_CODE: dict[int, tuple[type[RicordoError], str]] = {
         Invalid,
         "it is no cluster, or has too few nodes for that many replicas; set nats_replicas",
     ),
+    10077: (Conflict, "the stream takes no more: raise its limits, or let it discard the oldest"),
     10076: (Invalid, "JetStream is not enabled; start the server with JetStream"),
     10005: (Invalid, "its cluster has too few nodes for that many replicas; set nats_replicas"),
 }

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
-from ricordo.errors import RicordoError, Unreadable
+from ricordo.errors import Conflict, DeadlineExceeded, Denied, Invalid, RicordoError, Unreadable
 from ricordo.events import (
     Event,
     OrganizationMemoryDocumented,
@@ -14,13 +15,13 @@ from ricordo.events import (
 from ricordo.hosts.swiss import telling
 from ricordo.hosts.swiss.counting import Counts
 from ricordo.hosts.swiss.identity import ANY, Trust
+from ricordo.hosts.swiss.marking import is_marked
 from ricordo.hosts.swiss.payload import event_id, nanoseconds
-from ricordo.hosts.swiss.requests import MARK
 from ricordo.hosts.swiss.subject import Sort, Subject
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.readmitting import readmitted
-from ricordo.model import OrganizationScope, Origin, pause_after
-from ricordo.ports import Exchange
+from ricordo.model import Memory, OrganizationScope, Origin, UserScope, pause_after
+from ricordo.ports import Exchange, Reading
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +31,16 @@ OFFICE = "protocol:swiss-ai-agent"
 LEASE = 10.0
 _AT_ONCE = 200
 _WORST = 5.0
+
+_ANSWER = LEASE / 4
+"""Seconds that the log of a run has to take an event."""
+
+_REFUSALS = 4
+"""Tries of an event that its run's log refuses."""
+
+_SILENCES = 60
+"""Tries of one to which no answer comes, while the dead letters can be written."""
+
 _TOLD = (
     UserMemoryStored,
     UserMemoryUpdated,
@@ -63,6 +74,8 @@ class Announcing:
         self._holder = holder
         self._poll = poll
         self._term: int | None = None
+        self._stuck = ("", 0)
+        self._refusing: set[str] = set()
 
     async def begin(self) -> None:
         """The first time ever, begin at the newest: what happened before is no news."""
@@ -116,24 +129,76 @@ class Announcing:
     async def _tell(self, event: Event) -> None:
         if not isinstance(event, _TOLD) or not event.origins:
             return
-        subject = self._subject(event, event.origins[-1])
-        if subject is None:
+        origin = event.origins[-1]
+        subject = self._subject(event, origin)
+        if subject is None or not await self._belongs(event, origin):
             return
-        payload = telling.stored(subject, event, at=nanoseconds(event.at))
-        if await self._exchange.publish(str(subject), payload, message_id=subject.event_id):
-            self._counts.told += 1
+        model = await self._model(event)
+        payload = telling.stored(subject, event, at=nanoseconds(event.at), model=model)
+        try:
+            self._counts.told += await self._published(subject, payload)
+            self._refusing.discard(subject.agent_class)
+        except RicordoError as error:
+            if not self._given_up(subject, error):
+                raise
+            await self._exchange.bury(str(subject), payload, error=error)
+            self._refusing.add(subject.agent_class)
+            self._counts.untold += 1
+            _log.warning("event %s is not told to its run: %s", event.id, error)
+
+    async def _published(self, subject: Subject, payload: bytes) -> bool:
+        try:
+            async with asyncio.timeout(_ANSWER):
+                return await self._exchange.publish(
+                    str(subject), payload, message_id=subject.event_id
+                )
+        except TimeoutError as error:
+            raise DeadlineExceeded(
+                f"the log of agents of class {subject.agent_class} does not answer"
+            ) from error
+
+    def _given_up(self, subject: Subject, error: RicordoError) -> bool:
+        """Whether an event was tried often enough, so that no other has to wait for it.
+
+        What its log refuses, such as a full one, is tried a few times; what does not answer for
+        minutes. An agent whose event was given up has one try for the next, until one succeeds.
+        """
+        known, tries = self._stuck
+        tries = tries + 1 if known == subject.event_id else 1
+        self._stuck = (subject.event_id, tries)
+        refused = isinstance(error, Invalid | Conflict | Denied)
+        known_to_refuse = subject.agent_class in self._refusing
+        return tries >= (1 if known_to_refuse else _REFUSALS if refused else _SILENCES)
+
+    async def _belongs(self, event: Event, origin: Origin) -> bool:
+        """Whether an event is news to the run that its origin names.
+
+        Whoever may write memories chose those ids. So they count only where what was said came by
+        the protocol, or where the agent is one that speaks for that very tenant.
+        """
+        tenant = self._trust.tenant_of(origin.agent or "")
+        if tenant not in (None, ANY):
+            return tenant == event.scope.tenant
+        scope = event.scope
+        if isinstance(scope, OrganizationScope):
+            if origin.author is None:
+                return False
+            scope = UserScope(tenant=scope.tenant, user=origin.author)
+        return await is_marked(origin, scope=scope, ledger=self._memory.ledger)
+
+    async def _model(self, event: Event) -> str:
+        """The model that made a memory of what was said; empty where none did."""
+        memory_id = getattr(event, "memory_id", "")
+
+        async def look(tx: Reading) -> Sequence[Memory]:
+            return await tx.memories([memory_id], scope=event.scope)
+
+        found = await self._memory.ledger.read(look, scopes=[event.scope])
+        return (found[0].model or "") if found else ""
 
     def _subject(self, event: Event, origin: Origin) -> Subject | None:
-        """The subject in the run that it comes from; None where that is none of the platform's.
-
-        An origin names its run; whoever may write memories chose those ids. So it counts only where
-        it came by the protocol, or where the agent is one that speaks for that very tenant.
-        """
+        """The subject in the run that an origin names; None where it names none."""
         agent_class, _, agent_id = (origin.agent or "").partition("/")
-        tenant = self._trust.tenant_of(origin.agent or "")
-        ours = any(name.startswith(f"{MARK}.") for name in origin.message_ids)
-        if tenant not in (None, ANY, event.scope.tenant) or not (ours or tenant not in (None, ANY)):
-            return None
         shared = isinstance(event.scope, OrganizationScope)
         name = telling.STORED[shared]
         try:

@@ -14,7 +14,7 @@ class Counts:
         failed: recalls that failed, or were too late.
         refused: messages that went to the dead letters.
         postponed: attempts that failed for now.
-        told: events about what was stored.
+        told: events about what was stored; `untold` were not taken, and went to the dead letters.
     """
 
     stored: int = 0
@@ -26,3 +26,4 @@ class Counts:
     refused: int = 0
     postponed: int = 0
     told: int = 0
+    untold: int = 0

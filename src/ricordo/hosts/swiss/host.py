@@ -97,6 +97,7 @@ class AgentProtocol:
         identity = Identity(trust=manner.trust, verifier=verifier)
         self._storing = Storing(
             memory,
+            stores,
             identity=identity,
             counts=self.counts,
             writer=manner.writer,

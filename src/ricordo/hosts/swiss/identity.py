@@ -34,7 +34,12 @@ class Trust:
 
     def tenant_of(self, agent: str) -> str | None:
         """The tenant for whose people the publishers of that agent speak; may be `ANY`."""
-        for rule in (agent, agent.partition("/")[0], ANY):
+        named = self.named(agent)
+        return self.tenants.get(ANY) if named is None else named
+
+    def named(self, agent: str) -> str | None:
+        """The same, where a rule names the agent or its class."""
+        for rule in (agent, agent.partition("/")[0]):
             if rule in self.tenants:
                 return self.tenants[rule]
         return None
@@ -62,14 +67,25 @@ class Identity:
             return None
         return await self._verifier.principal(token)
 
-    def of_word(self, person: Person, *, subject: Subject) -> Principal | None:
+    def of_word(
+        self, person: Person, *, subject: Subject, origin: str | None = None
+    ) -> Principal | None:
         """The person whom an event names; None where its publisher's word is not taken.
 
+        Args:
+            origin: the agent whose run the event is about, where a writer hands it over. Then the
+                rule of that agent holds; a rule that names the writer must agree.
+
         Raises:
-            Denied: the event says itself that they are of another tenant.
+            Denied: the event says itself that they are of another tenant, or two rules disagree.
         """
-        rule = self._trust.tenant_of(subject.agent)
-        tenant = person.tenant if rule == ANY else rule
+        rules = [self._trust.tenant_of(origin or subject.agent)]
+        if origin is not None:
+            rules.append(self._trust.named(subject.agent))
+        found = {person.tenant if rule == ANY else rule for rule in rules} - {None}
+        if len(found) > 1:
+            raise Denied("the writer's publishers speak for another tenant than the origin's agent")
+        tenant = next(iter(found), None)
         if tenant is None:
             return None
         if person.tenant not in (None, tenant):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ricordo.errors import Invalid, UnknownVersion, Unreadable
-from ricordo.hosts.swiss.payload import an_object, created_at, maybe, of, read_payload
+from ricordo.hosts.swiss.payload import an_object, created_at, maybe, of, read_json, read_payload
 from ricordo.hosts.swiss.subject import Subject, agent_of, token
 from ricordo.memory.rendering import marks_memory
 from ricordo.model import Said, Speaker, check_id
@@ -15,9 +15,6 @@ STORAGE_REQUESTED = "MemoryStorageRequestedEvent"
 STORE_REQUESTED = "StoreUserMemoryRequestedEvent"
 """The same as the platform's dispatcher hands it to a writer, in a run of the writer's own."""
 RECALL = "RecallMemoryEvent"
-
-MARK = "agent-protocol"
-"""How the ids of messages begin that came this way."""
 
 MOST_MESSAGES = 1_000
 """Of one request; one with more is refused."""
@@ -43,7 +40,11 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRequest:
-    """To keep what was said in a run; all ids are those of that run, not of a writer's."""
+    """To keep what was said in a run; all ids are those of that run, not of a writer's.
+
+    Args:
+        handed_over: whether it comes from a run of the writer's own.
+    """
 
     person: Person | None
     agent: str
@@ -52,6 +53,7 @@ class StoreRequest:
     run_id: str
     said: tuple[Said, ...]
     created_at: int
+    handed_over: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +98,17 @@ def read_store(payload: bytes, *, subject: Subject, writer: str | None) -> Store
         thread_id=token(request.get("origin_thread_id"), what="origin_thread_id"),
         display_id=token(request.get("origin_display_id"), what="origin_display_id"),
         run_id=token(request.get("origin_run_id"), what="origin_run_id"),
-        said=_said(request, event_id=subject.event_id),
+        said=_said(request),
         created_at=created_at(request),
+        handed_over=not wrapped and subject.agent_class == writer,
     )
-    _check_origin(found, subject=subject, handed_over=not wrapped and subject.agent_class == writer)
+    _check_origin(found, subject=subject)
     return found
+
+
+def read_said(payload: bytes) -> tuple[Said, ...]:
+    """What was said, of an event that asks to keep it. Raises `Unreadable`."""
+    return _said(an_object(read_json(payload).get("start_event"), what="start_event"))
 
 
 def read_recall(payload: bytes, *, subject: Subject) -> RecallRequest:
@@ -128,10 +136,10 @@ def read_person(data: Mapping[str, Any]) -> Person | None:
     )
 
 
-def _check_origin(request: StoreRequest, *, subject: Subject, handed_over: bool) -> None:
+def _check_origin(request: StoreRequest, *, subject: Subject) -> None:
     own = (subject.agent, subject.thread_id, subject.display_id, subject.run_id)
     claimed = (request.agent, request.thread_id, request.display_id, request.run_id)
-    if not handed_over and own != claimed:
+    if not request.handed_over and own != claimed:
         raise Unreadable("the origin is another run than the one that the subject names")
 
 
@@ -143,14 +151,14 @@ def _agent(request: Mapping[str, Any]) -> str:
     return _id(agent_of(agent_class, agent_id), what="origin agent class and id together")
 
 
-def _said(request: Mapping[str, Any], *, event_id: str) -> tuple[Said, ...]:
+def _said(request: Mapping[str, Any]) -> tuple[Said, ...]:
     messages = _list(request.get("messages"), what="messages")
     if len(messages) > MOST_MESSAGES:
         raise Unreadable(
             f"there are {len(messages):,} messages; at most {MOST_MESSAGES:,} are read"
         )
     said: list[Said] = []
-    for number, each in enumerate(messages):
+    for each in messages:
         message = an_object(each, what="a message")
         speaker = _SPEAKERS.get(of(str, message, "role"))
         text = _text(message)
@@ -158,8 +166,7 @@ def _said(request: Mapping[str, Any], *, event_id: str) -> tuple[Said, ...]:
             continue
         # What was recalled before is no news, whoever repeats it.
         own = speaker is not Speaker.TOOL and not marks_memory(text)
-        name = f"{MARK}.{event_id}.{number}"
-        said.append(Said(speaker=speaker, text=text, id=name[:256], trusted=own))
+        said.append(Said(speaker=speaker, text=text, trusted=own))
     return tuple(said)
 
 

@@ -1,24 +1,33 @@
 """The platform's requests to keep what was said: queued durably, as turns of their own run."""
 
 import logging
+from collections.abc import Sequence
 
-from ricordo.errors import Denied, Erased, Unreadable
+from ricordo.errors import Denied, Erased, Invalid, Unreadable
 from ricordo.hosts.swiss.counting import Counts
 from ricordo.hosts.swiss.identity import Identity
+from ricordo.hosts.swiss.marking import marked
 from ricordo.hosts.swiss.payload import moment
-from ricordo.hosts.swiss.requests import StoreRequest, read_store
+from ricordo.hosts.swiss.requests import STORAGE_REQUESTED, StoreRequest, read_said, read_store
 from ricordo.hosts.swiss.subject import Sort, Subject
 from ricordo.memory.engine import Ricordo
-from ricordo.model import Principal, Turn
-from ricordo.ports import Delivery
+from ricordo.model import Principal, Said, Speaker, Turn, UserScope
+from ricordo.ports import Delivery, Exchange
 
 _log = logging.getLogger(__name__)
+
+_WAITING = 1_000
+"""Waiting turns of one person that are looked through for a run that comes again."""
+
+_BEGINNING = 1_000
+"""Characters of a message by which it is known again; the middle of a long one is not kept."""
 
 
 class Storing:
     """Queues what was said in a run.
 
     Args:
+        exchange: where the requests lie.
         writer: see `ricordo.hosts.swiss.requests.read_store`.
         active: False drops every request.
     """
@@ -26,6 +35,7 @@ class Storing:
     def __init__(
         self,
         memory: Ricordo,
+        exchange: Exchange,
         *,
         identity: Identity,
         counts: Counts,
@@ -33,6 +43,7 @@ class Storing:
         active: bool,
     ) -> None:
         self._memory = memory
+        self._exchange = exchange
         self._identity = identity
         self._counts = counts
         self._writer = writer
@@ -43,6 +54,7 @@ class Storing:
 
         Raises:
             Unreadable, Denied: it is no request, or nobody vouches for whom it names.
+            Invalid: what was said in that run is kept already, and was something else.
             Unavailable: it cannot be queued just now.
         """
         subject = Subject.parse(delivery.subject)
@@ -62,14 +74,38 @@ class Storing:
             at=min(moment(request.created_at), delivery.at),
             said=request.said,
         )
+        scope = UserScope(tenant=principal.tenant, user=principal.user)
+        turn = await marked(
+            turn, scope=scope, event_id=subject.event_id, ledger=self._memory.ledger
+        )
         try:
             fresh = await self._memory.user(principal, agent=request.agent).observe(turn)
         except Erased:
             self._counts.dropped += 1
             _log.info("a person was erased after they said what an event wants to be kept")
             return
+        if not fresh and await self._differs(turn, scope=scope, delivery=delivery):
+            raise Invalid("something else of the same run is kept already; a run is stored once")
         self._counts.stored += fresh
         self._counts.repeated += not fresh
+
+    async def _differs(self, turn: Turn, *, scope: UserScope, delivery: Delivery) -> bool:
+        """Whether something else was kept of that run, as far as that still can be told: while it
+        waits for a worker, or while the platform has the run's first request."""
+        for known in await self._memory.ledger.waiting(scope=scope, limit=_WAITING):
+            if (known.thread_id, known.run_id) == (turn.thread_id, turn.run_id):
+                return _words(known.said) != _words(turn.said)
+        subject = Subject.parse(delivery.subject)
+        if subject.event_name != STORAGE_REQUESTED:
+            return False
+        payload = await self._exchange.first(delivery.source, subject=subject.run_alike)
+        if payload is None:
+            return False
+        try:
+            first = read_said(payload)
+        except Unreadable:
+            return False  # it was refused, and what is kept came later
+        return _words(first) != _words(turn.said)
 
     async def _principal(
         self, request: StoreRequest, *, subject: Subject, delivery: Delivery
@@ -80,7 +116,14 @@ class Storing:
             return principal
         if request.person is None:
             raise Denied("the event names nobody")
-        principal = self._identity.of_word(request.person, subject=subject)
+        principal = self._identity.of_word(
+            request.person, subject=subject, origin=request.agent if request.handed_over else None
+        )
         if principal is None:
             raise Denied("nobody vouches for whom the event names; see protocol_trust")
         return principal
+
+
+def _words(said: Sequence[Said]) -> list[tuple[Speaker, str]]:
+    """Who said what, as far as it is kept of long messages too."""
+    return [(one.speaker, one.text[:_BEGINNING]) for one in said]

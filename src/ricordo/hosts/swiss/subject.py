@@ -90,6 +90,12 @@ class Subject:
         where = (self.agent_class, self.agent_id, self.thread_id, self.display_id, self.run_id)
         return ".".join((PREFIX, *where, Sort.CONTROL, "*", "*"))
 
+    @property
+    def run_alike(self) -> str:
+        """A pattern of all control events of the same run and name."""
+        where = (self.agent_class, self.agent_id, self.thread_id, self.display_id, self.run_id)
+        return ".".join((PREFIX, *where, Sort.CONTROL, self.event_name, "*"))
+
     def control(self, event_name: str, *, event_id: str) -> "Subject":
         """The subject of a control event of the same run."""
         return replace(self, sort=Sort.CONTROL, event_name=event_name, event_id=event_id)

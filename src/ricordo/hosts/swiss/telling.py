@@ -124,8 +124,12 @@ def retrieved(subject: Subject, found: Recollection, *, owner: str, at: int) -> 
     return _written(subject, fields, at=at, parents=("BaseRetrieveMemoryEvent", CONTROL))
 
 
-def stored(subject: Subject, event: Event, *, at: int) -> bytes:
-    """Which memories and relations changed."""
+def stored(subject: Subject, event: Event, *, at: int, model: str) -> bytes:
+    """Which memories and relations changed.
+
+    Args:
+        model: name of the one that made them of what was said; empty for none.
+    """
     added: Sequence[str] = ()
     updated: Sequence[str] = ()
     relations: Sequence[str] = ()
@@ -139,6 +143,7 @@ def stored(subject: Subject, event: Event, *, at: int) -> bytes:
         "deleted_memories": [],
         "added_relations": [_relation(relation_id) for relation_id in relations],
         "deleted_relations": [],
+        "llm_model_name": model,
     }
     return _written(subject, fields, at=at, parents=("BaseStoreMemoryEvent", CONTROL))
 
