@@ -24,7 +24,8 @@ class ViewedGraph:
     A scope whose graph changed since the view was fed is walked on the ledger's rows, together with
     the others that were asked for; and so is everything when the view fails, is slow, tells
     something that the ledger does not hold, or knows none of the names that the walk begins with
-    while the ledger knows one: then it lost what it held. So the answer is the ledger's, whoever found it.
+    while the ledger knows one: then it lost what it held. So the answer is the ledger's, whoever
+    found it.
 
     Args:
         local: walks on the ledger's rows.

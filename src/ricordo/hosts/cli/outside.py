@@ -89,8 +89,8 @@ async def rebuild(
         away = await kept(memory.ledger, outside)
     for build in away:
         here.screen.remark(
-            f"build {build.build} is kept, for it lies in {place_of(build)}; set that again to have "
-            f"it removed, or give it up: ricordo rebuild {view} --remove"
+            f"build {build.build} is kept, for it lies in {place_of(build)}; set that again "
+            f"to have it removed, or give it up: ricordo rebuild {view} --remove"
         )
     here.screen.result(
         {"view": view, "scopes": scopes, "kept": [build.build for build in away]},

@@ -64,7 +64,9 @@ class VectorSync:
     async def sign(self) -> None:
         """See `Sync`."""
         key = await signature(self._ledger, self.build)
-        vector = struct.pack(f"<{self._space.dimension}f", 1.0, *(self._space.dimension - 1) * [0.0])
+        vector = struct.pack(
+            f"<{self._space.dimension}f", 1.0, *(self._space.dimension - 1) * [0.0]
+        )
         await self._view.upsert([_point("build", key, vector)], scope=key, fresh=False)
 
     async def signed(self) -> bool:

@@ -75,6 +75,21 @@ class Views:
         """Feed all of them, until cancelled."""
         await abreast({f"ricordo-view-{outside.name}": outside.run for outside in self})
 
+    async def feed(self) -> dict[str, str]:
+        """Feed each of them all that there is, once; by name, what is wrong with those that could
+        not be. One that another process feeds is left to that."""
+        faults: dict[str, str] = {}
+        for outside in self:
+            try:
+                feeder = await outside.feeder()
+                await feeder.turn()
+            except RicordoError as error:
+                faults[outside.name] = f"{type(error).__name__}: {error}"
+            else:
+                if feeder.fault is not None:
+                    faults[outside.name] = feeder.fault
+        return faults
+
     async def forgotten(self, ids: Sequence[str], *, scope: Scope) -> None:
         """Take memories that were removed out of every view at once; one that does not answer
         forgets them when it is fed."""
