@@ -182,3 +182,24 @@ async def test_a_probe_leaves_nothing(tmp_path: Path) -> None:
     assert await view.scopes() == set()
     assert list(await view.search(vector(1), part=key("any"), limit=5)) == []
     await view.close()
+
+
+async def test_a_scope_larger_than_a_list_is_dropped_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Promise 3: page by page, as far as the store lists; what cannot be listed whole is told."""
+    from ricordo.adapters.mem0 import traits
+
+    short = traits.Traits(local=("path",), apart="path", most_listed=20)
+    monkeypatch.setattr(traits, "_TRAITS", {"qdrant": short})
+    view = await opened({"provider": "qdrant", "config": {"path": str(tmp_path / "q")}}, "r_1")
+    many = [point(f"m_{n}", 1) for n in range(50)]
+    await view.upsert(many, scope=ALICE, fresh=True)
+    await view.upsert(many[:5], scope=key("bob"), fresh=True)
+    for listed in (view.inventory(ALICE), view.scopes()):
+        with pytest.raises(Invalid, match="lists 20 entries at most"):
+            await listed
+    await view.drop(ALICE)
+    assert await view.inventory(ALICE) == {}
+    assert len(await view.inventory(key("bob"))) == 5
+    await view.close()

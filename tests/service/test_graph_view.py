@@ -13,12 +13,12 @@ from ricordo import EntityClaim, RelationClaim, Ricordo, Settings
 from ricordo.access import user_scope
 from ricordo.adapters.neo4j import Neo4jGraphView
 from ricordo.errors import Denied, Invalid, RicordoError, Unavailable
-from ricordo.memory.viewing.feeding import Feeder
+from ricordo.memory.viewing.feeding import CHECK, Feeder
 from ricordo.memory.viewing.rebuilding import rebuild
 from ricordo.memory.viewing.verifying import Difference, verify
 from tests.support import bolt
 from tests.support.bolt import Bolt
-from tests.support.opening import opened, person
+from tests.support.opening import Clock, opened, person
 from tests.support.serving import free_port
 
 SCOPE = user_scope(person())
@@ -178,6 +178,28 @@ async def test_a_rebuild_switches(tmp_path: Path, server: Bolt) -> None:
         assert build.build != old.build
         assert await differences(memory) == []
         assert await reached(memory, "Falcon") == {"Kafka"}
+
+
+async def test_a_server_that_lost_everything_is_not_believed(tmp_path: Path, server: Bolt) -> None:
+    """Walks go on over the ledger's rows at once; then the view is fed anew."""
+    clock = Clock()
+    chosen = settings(server)
+    async with opened(tmp_path, settings=chosen, clock=clock) as memory:
+        mine = memory.user(person(), agent="coder")
+        await mine.remember("Falcon uses Kafka", relations=[relation("Falcon", "uses", "Kafka")])
+        feeder = await feed(memory)
+        key = await memory.ledger.subject(scope=SCOPE)
+        whole = set(await feeder.sync.view.inventory(key))
+        for scope in await feeder.sync.view.scopes():  # its own entry too
+            await feeder.sync.view.drop(scope)
+        assert await reached(memory, "Falcon") == {"Kafka"}
+        assert await reached(memory, "Nobody") == set()
+        assert await differences(memory) != []
+        clock.pass_by(seconds=CHECK.total_seconds())
+        await feed(memory)
+        assert set(await feeder.sync.view.inventory(key)) == whole
+        assert await differences(memory) == []
+        await mine.erase()
 
 
 async def test_a_server_that_dies_stops_nothing(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from ricordo.memory.run import Ask
 from ricordo.memory.services import Services
 from ricordo.memory.stats import Stats, stats
 from ricordo.memory.user import UserMemory
+from ricordo.memory.viewing.leaving import LeftBehind, give_up
 from ricordo.memory.watching import watch
 from ricordo.model import Principal, Recollection
 from ricordo.ports import EventBus, Extractor, Ledger, Reader, Signs
@@ -146,6 +147,19 @@ class Ricordo:
             Conflict: somebody reads under it just now, or it is of a view that is configured here.
         """
         return await retire(self._services, name)
+
+    async def give_up_view(self, name: str) -> list[LeftBehind]:
+        """Wait no more for a view that was switched off for good, or of one that is configured, for
+        its builds in engines that the settings name no more; what must be deleted there by hand.
+
+        From then on no receipt names them, whatever is left in those engines.
+
+        Raises:
+            NotFound: no build of such a view is known.
+            Conflict: the settings name the view, and all of it lies where they say; or somebody
+                feeds it just now.
+        """
+        return await give_up(self._services, name)
 
     async def run(self) -> None:
         """Do the work that goes on in the background, until cancelled: learning, counting, and

@@ -15,8 +15,10 @@ async def retire(services: Services, name: str) -> Reader:
         NotFound: nobody ever read under that name.
         Conflict: somebody reads under it just now, or it is of a view that is configured here.
     """
+    builds = {build.consumer: build for build in await services.ledger.builds()}
     for view in services.views:
-        if name.startswith(f"view:{view.name}#"):
+        away = name in builds and not view.holds(builds[name])
+        if name.startswith(f"view:{view.name}#") and not away:
             raise Conflict(
                 f"{name!a} feeds the view {view.name}, which the settings name, so it would come "
                 "back; take the view out of them first"

@@ -10,6 +10,7 @@ from ricordo.adapters.local import LocalGraph, LocalIndex
 from ricordo.adapters.local.viewed import ViewedIndex
 from ricordo.adapters.local.viewed_graph import ViewedGraph
 from ricordo.memory.viewing.graphs import GraphSync
+from ricordo.memory.viewing.leaving import mark_of
 from ricordo.memory.viewing.outside import Outside, Plan
 from ricordo.memory.viewing.syncing import Sync
 from ricordo.memory.viewing.vectors import VectorSync
@@ -32,8 +33,7 @@ async def make_views(
 
     Several ledgers may use one engine: what each of them makes there has a name of its own.
     """
-    [sealed] = await ledger.seal(["views"])
-    mark = sealed[:10]
+    mark = await mark_of(ledger)
     plans: list[Plan] = []
     if settings.vector_view is not None:
         plans.append(_vectors(settings, ledger, space, mark))

@@ -24,7 +24,8 @@ def test_a_view_is_verified_rebuilt_and_counted(cli: Cli) -> None:
         assert cli("remember", "--user", user, "Works on Project Falcon").code == 0
     assert cli("verify", "--json").json == {"sound": True, "differences": []}
     assert "the same as the file" in cli("verify").out
-    assert cli("rebuild", "vectors", "--json").json == {"view": "vectors", "scopes": 2}
+    rebuilt = {"view": "vectors", "scopes": 2, "kept": []}
+    assert cli("rebuild", "vectors", "--json").json == rebuilt
     assert cli("verify", "vectors", "--repair", "--json").json["sound"]
     [view] = cli("stats", "--everything", "--json").json["views"]
     assert (view["view"], view["sort"], view["build"]) == ("vectors", "vectors", 2)
@@ -48,6 +49,37 @@ def test_a_view_that_is_off_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     assert not ended.json["clean"]
     assert "switched off" in cli("stats", "--everything").out
     assert "switched off" in str(cli("doctor", "--json").json["checks"])
+
+
+@pytest.mark.usefixtures("viewed")
+def test_a_view_that_is_off_for_good_is_given_up(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """After a question, and with word of what is left and where; then receipts are clean again."""
+    cli("remember", "--user", "alice", "Works on Project Falcon")
+    cli("verify")
+    assert cli("rebuild", "vectors", "--remove", "--yes").code == 5, "the settings name it"
+    monkeypatch.delenv("RICORDO_VECTOR_VIEW")
+    assert cli("rebuild", "vectors", "--remove").code == 2, "asks first"
+    given_up = cli("rebuild", "vectors", "--remove", "--yes", "--json")
+    assert given_up.code == 0
+    assert given_up.json["view"] == "vectors"
+    [left] = given_up.json["left"]
+    assert left["place"] == f"qdrant, path {tmp_path / 'qdrant'}"
+    assert left["names"][0] in given_up.err
+    assert cli("erase", "--user", "alice", "--yes", "--json").json["clean"]
+    assert cli("rebuild", "vectors", "--remove", "--yes").code == 3
+
+
+@pytest.mark.usefixtures("viewed")
+def test_a_worker_without_a_model_feeds_views(cli: Cli) -> None:
+    """What needs no model is done, and that turns wait is said."""
+    cli("remember", "--user", "alice", "Works on Project Falcon")
+    ended = cli("worker", "--once", "--json")
+    assert ended.code == 0
+    assert "no model" in ended.err
+    [view] = cli("stats", "--everything", "--json").json["views"]
+    assert (view["behind"], view["fault"]) == (0, None)
 
 
 def test_without_a_view_there_is_nothing_to_verify(cli: Cli) -> None:

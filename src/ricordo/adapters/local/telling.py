@@ -45,6 +45,11 @@ class Telling:
         self._links: dict[int, list[_Seen]] = {}
         self._twins: dict[int, list[tuple[int, str]]] = {}
 
+    @property
+    def knows_none(self) -> bool:
+        """Whether the view knew none of the names that it was asked for."""
+        return not any(self._named.values())
+
     async def nodes(self, keys: Sequence[str], *, scope: Scope) -> dict[str, int]:
         """See `ricordo.ports.Walking`. The names are looked up in all scopes at once."""
         sealed = await self._seal(keys, tenants={one.tenant for one in self._keys})

@@ -10,8 +10,9 @@ from typing import Self
 
 import numpy as np
 
-from ricordo.adapters.local.index import MEBIBYTE, LocalIndex
+from ricordo.adapters.local.index import MEBIBYTE, LocalIndex, runner
 from ricordo.adapters.local.likeness import Likeness
+from ricordo.adapters.local.meaning import nearest
 from ricordo.adapters.local.sampling import Sample, chosen
 from ricordo.adapters.local.shelves import Shelves, Telling, check_vector, told
 from ricordo.adapters.local.sighted import Known, Search, Shelf
@@ -42,7 +43,9 @@ class ViewedIndex:
 
     Words, validity and everything else that ranks come from the ledger, and so do the vectors of
     whatever the view found: its answer only tells where to look. What the ledger acknowledged and
-    the view does not have yet is looked through here. An answer without the view says so.
+    the view does not have yet is looked through here. An answer without the view says so; small
+    partitions have their part in it all the same. A view that has less than half of what a
+    partition holds lost the rest, and is not believed.
 
     Args:
         inner: for small partitions; not closed with this.
@@ -105,11 +108,14 @@ class ViewedIndex:
             SpaceMismatch: a partition was indexed with another model, transform or analyzer.
         """
         asked = tuple(dict.fromkeys(partitions))
-        if limit < 1 or not await self._large(asked, states):
+        large = await self._large(asked, states) if limit > 0 else []
+        if not large:
             return await self._inner.search(
                 sought, partitions=asked, limit=limit, at=at, coming=coming, states=states
             )
-        shelves = await self._shelves.fresh(asked, states=states)
+        small = await self._inner.fresh([p for p in asked if p not in large], states=states)
+        plain = await self._shelves.fresh(large, states=states)
+        shelves = sorted((*small, *plain), key=lambda shelf: asked.index(shelf[0]))
         vector = sought.vector if coming is None else await coming
         if shelves:
             check_vector(vector, space=await self._space())
@@ -117,17 +123,10 @@ class ViewedIndex:
         if not view.visible:
             return Hits()
         search = Search(shelves, sought, view=view)
-        near, tail, missing = np.empty(0, np.intp), _NOTHING, ""
-        if vector is not None:
-            try:
-                near, tail = await self._near(search, shelves, vector, limit=limit)
-            except TimeoutError:
-                missing = LATE
-            except Unavailable as error:
-                missing = type(error).__name__
+        near, tail, missing = await self._nearest(search, small, plain, vector, at=at, limit=limit)
         known = await self._known(search, shelves, near, tail, view, limit=limit)
         hits = search.hits(
-            None if missing or vector is None else np.frombuffer(vector, "<f4"),
+            None if vector is None else np.frombuffer(vector, "<f4"),
             known,
             self._samples,
             limit=limit,
@@ -166,7 +165,7 @@ class ViewedIndex:
 
     async def _large(
         self, partitions: Sequence[Partition], states: Sequence[PartitionState] | None
-    ) -> bool:
+    ) -> list[Partition]:
         scopes = tuple(dict.fromkeys(partition.scope for partition in partitions))
 
         async def look(tx: Reading) -> list[PartitionState]:
@@ -175,7 +174,45 @@ class ViewedIndex:
         if states is None:
             states = await self._ledger.read(look, scopes=scopes) if scopes else []
         sizes = {state.partition: state.size for state in states}
-        return any(sizes.get(partition, 0) >= self._least for partition in partitions)
+        return [p for p in partitions if p in sizes and sizes[p] >= self._least]
+
+    async def _nearest(
+        self,
+        search: Search,
+        small: Sequence[Shelf],
+        plain: Sequence[Shelf],
+        vector: bytes | None,
+        *,
+        at: datetime | None,
+        limit: int,
+    ) -> tuple[Numbers, Vectors, str]:
+        """Rows among which the nearest are, the vectors of those that the view lacks, and why the
+        view has no part in it; empty where it has."""
+        if vector is None:
+            return np.empty(0, np.intp), _NOTHING, ""
+        here = search.numbers(await self._held(small, vector, at=at, limit=limit))
+        try:
+            near, tail = await self._near(search, plain, vector, limit=limit)
+        except TimeoutError:
+            return here, _NOTHING, LATE
+        except Unavailable as error:
+            return here, _NOTHING, type(error).__name__
+        return np.union1d(here, near), tail, ""
+
+    async def _held(
+        self, small: Sequence[Shelf], vector: bytes, *, at: datetime | None, limit: int
+    ) -> Mapping[Partition, list[str]]:
+        """The nearest of those partitions whose vectors are in memory."""
+        view = View(small, at=at)
+        if not view.visible:
+            return {}
+        question = np.frombuffer(vector, "<f4")
+        run = runner(view.size * len(question))
+        numbers, _ = await run(lambda: nearest(view, question, limit=limit))
+        found: dict[Partition, list[str]] = {}
+        for number in numbers.tolist():
+            found.setdefault(view.partition_of(number), []).append(view.id_of(number))
+        return found
 
     async def _near(
         self, search: Search, shelves: Sequence[Shelf], vector: bytes, *, limit: int
@@ -196,6 +233,7 @@ class ViewedIndex:
         tail = await self._tail(shelves, marks)
         fed = [p for p, mark in marks.items() if mark]
         ids = {p: [*some] for p, some in tail.items()}
+        held = {p: loaded.size - loaded.dead for p, loaded in shelves}
         try:
             async with asyncio.timeout(self._patience):
                 for depth in (limit, limit * DEEPER):
@@ -204,6 +242,8 @@ class ViewedIndex:
                     )
                     for partition, hits in zip(fed, found, strict=True):
                         ids[partition] = [*hits, *tail.get(partition, ())]
+                        if len(hits) < depth:
+                            _require_most(ids[partition], of=held[partition])
                     near = search.numbers(ids)
                     if len(near) >= limit or all(len(hits) < depth for hits in found):
                         break
@@ -275,6 +315,15 @@ class ViewedIndex:
             return await tx.rows(partition=partition, since=since)
 
         return await self._ledger.read(look, scopes=(partition.scope,))
+
+
+def _require_most(ids: Sequence[str], *, of: int) -> None:
+    """Raise `Unavailable` where a view that told all that it has of a partition has too little.
+
+    What was forgotten since the partition was read is missing, too, so it need not be everything.
+    """
+    if 2 * len(set(ids)) < of:
+        raise Unavailable(f"the view has {len(set(ids))} of {of} memories of a partition")
 
 
 _NOTHING: Vectors = {}

@@ -9,7 +9,7 @@ from ricordo.adapters.local.atlas import Atlas
 from ricordo.adapters.local.graph import LocalGraph, meeting, spreading
 from ricordo.adapters.local.telling import Changed, Telling
 from ricordo.errors import RicordoError, Unavailable
-from ricordo.model import Scope
+from ricordo.model import Scope, name_key
 from ricordo.ports import GraphView, Ledger, Reading, ViewBuild, Walk
 
 REST = 5.0
@@ -22,8 +22,10 @@ class ViewedGraph:
     """Implements `ricordo.ports.GraphIndex` over a graph view.
 
     A scope whose graph changed since the view was fed is walked on the ledger's rows, together with
-    the others that were asked for; and so is everything when the view fails, is slow, or tells
-    something that the ledger does not hold. So the answer is the ledger's, whoever found it.
+    the others that were asked for; and so is everything when the view fails, is slow, tells
+    something that the ledger does not hold, or knows none of the names that the walk begins with
+    while the ledger knows one: then it lost what it held. So the answer is the ledger's, whoever
+    found it.
 
     Args:
         local: walks on the ledger's rows.
@@ -57,7 +59,7 @@ class ViewedGraph:
         async def search(atlas: Atlas) -> Walk:
             return await spreading(atlas, names, hops=hops, nodes=nodes, fan=fan)
 
-        found = await self._viewed(search, scopes=scopes, at=at)
+        found = await self._viewed(search, names=names, scopes=scopes, at=at)
         if found is not None:
             return found
         return await self._local.walk(names, scopes=scopes, hops=hops, at=at, nodes=nodes, fan=fan)
@@ -72,7 +74,7 @@ class ViewedGraph:
         async def search(atlas: Atlas) -> Walk:
             return await meeting(atlas, start, end, hops=hops)
 
-        found = await self._viewed(search, scopes=scopes, at=at)
+        found = await self._viewed(search, names=(start,), scopes=scopes, at=at)
         if found is not None:
             return found
         return await self._local.paths(start, end, scopes=scopes, hops=hops, at=at)
@@ -81,6 +83,7 @@ class ViewedGraph:
         self,
         search: Callable[[Atlas], Awaitable[Walk]],
         *,
+        names: Sequence[str],
         scopes: Sequence[Scope],
         at: datetime,
     ) -> Walk | None:
@@ -98,12 +101,25 @@ class ViewedGraph:
         telling = Telling(view, self._ledger, keys=keys, at=at)
         try:
             async with asyncio.timeout(self._patience):
-                return await search(Atlas(telling, scopes=asked, at=at))
+                found = await search(Atlas(telling, scopes=asked, at=at))
         except Changed:
             return None
         except (RicordoError, TimeoutError):
             self._resting = time.monotonic() + REST
             return None
+        if telling.knows_none and await self._is_named(names, scopes=asked):
+            return None
+        return found
+
+    async def _is_named(self, names: Sequence[str], *, scopes: Sequence[Scope]) -> bool:
+        """Whether the ledger knows one of these names."""
+
+        async def look(tx: Reading) -> bool:
+            known = [await tx.nodes(keys, scope=scope) for scope in scopes]
+            return any(known)
+
+        keys = [key for key in dict.fromkeys(map(name_key, names)) if key]
+        return await self._ledger.read(look, scopes=tuple(scopes))
 
     async def _is_fed(self, build: ViewBuild, keys: dict[Scope, str]) -> bool:
         """Whether the view has everything that the ledger acknowledged of these scopes."""

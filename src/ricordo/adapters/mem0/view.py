@@ -121,14 +121,15 @@ class Mem0View:
         return {str(row[SCOPE]) for row in await self._listed(None) if row.get(SCOPE)}
 
     async def drop(self, scope: str) -> None:
-        """See `ricordo.ports.View`. Raises `Unavailable` when something remains."""
-        ids = list(await self.inventory(scope))
-        while ids:
-            await self.remove(ids, scope=scope)
-            left = list(await self.inventory(scope))
-            if len(left) >= len(ids):
+        """See `ricordo.ports.View`: page by page, as far as the store lists. Raises `Unavailable`
+        when something remains."""
+        _check(scope)
+        before: set[str] = set()
+        while ids := {str(row["memory_id"]) for row in await self._page(scope)}:
+            if ids <= before:
                 raise Unavailable(f"view {self.name}: the store did not remove what it was told")
-            ids = left
+            await self.remove(sorted(ids), scope=scope)
+            before = ids
 
     async def destroy(self) -> None:
         """See `ricordo.ports.View`."""
@@ -138,19 +139,28 @@ class Mem0View:
         """See `ricordo.ports.View`."""
         await self._store.close()
 
+    async def _page(self, scope: str) -> list[Mapping[str, Any]]:
+        """Some of a scope's entries: all, or as many as the store lists."""
+        rows = await self._rows({SCOPE: scope})
+        return [row for row in map(payload_of, rows) if row.get(SCOPE) == scope]
+
     async def _listed(self, filters: Mapping[str, str] | None) -> list[Mapping[str, Any]]:
+        rows = await self._rows(filters)
         most = self._store.traits.most_listed
-
-        def work(store: Any) -> list[Any]:
-            return rows_of(store.list(filters=filters and dict(filters), top_k=most))
-
-        rows = await self._store.call(work)
         if len(rows) >= most:
             raise Invalid(
                 f"view {self.name}: the store lists {most:,} entries at most, and holds more; "
                 "use another store"
             )
         return [payload_of(row) for row in rows]
+
+    async def _rows(self, filters: Mapping[str, str] | None) -> list[Any]:
+        most = self._store.traits.most_listed
+
+        def work(store: Any) -> list[Any]:
+            return rows_of(store.list(filters=filters and dict(filters), top_k=most))
+
+        return await self._store.call(work)
 
 
 def _id(scope: str, memory_id: str) -> str:

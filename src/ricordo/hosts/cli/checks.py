@@ -135,7 +135,10 @@ async def _views(memory: "Ricordo") -> list[Check]:
             detail = f"{view.engine}, {view.behind} events behind"
             checks.append(Check(name=f"view {view.name}", detail=detail, problem=view.fault))
         else:
-            detail = "switched off; it catches up when it is set again"
+            detail = (
+                f"build {view.build} in {view.place or 'its engine'} is switched off; it catches "
+                f"up when it is set again, or give it up: `ricordo rebuild {view.name} --remove`"
+            )
             checks.append(Check(name=f"view {view.name}", detail=detail))
     return checks
 

@@ -8,11 +8,13 @@ from ricordo.errors import NotFound
 from ricordo.hosts.cli.command import command
 from ricordo.hosts.cli.exits import DONE, FAILED
 from ricordo.hosts.cli.here import Here
-from ricordo.hosts.cli.options import FILE
+from ricordo.hosts.cli.options import FILE, Yes
 from ricordo.hosts.cli.progress import progress
+from ricordo.memory.viewing.places import place_of
 
 if TYPE_CHECKING:
     from ricordo.memory.portable import Record
+    from ricordo.memory.viewing.leaving import LeftBehind
     from ricordo.memory.viewing.verifying import Difference
 
 
@@ -45,7 +47,8 @@ async def verify(
                     advance(1)
                     if difference is not None:
                         found.append(difference)
-    sound = all(difference.mended for difference in found)
+    # Strays that the store cannot list are told of, but are no difference that was found.
+    sound = all(one.mended or (one.fault and one.scope is None) for one in found)
     if here.screen.json_lines:
         here.screen.data({"sound": sound, "differences": [_difference(one) for one in found]})
     else:
@@ -59,14 +62,23 @@ async def rebuild(
     view: Annotated[
         str, typer.Argument(metavar="VIEW", help="`vectors` or `graph`.", show_default=False)
     ],
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Build nothing; give up what is not set any more.")
+    ] = False,
+    yes: Yes = False,
 ) -> int:
     """Build a view anew while the old build serves, then switch.
 
-    Can be interrupted; the next run goes on where it stopped.
+    Can be interrupted; the next run goes on where it stopped. A build in another engine than the
+    settings name is kept, and receipts name it. With `--remove` such builds, or all of a view that
+    is not configured, are waited for no more; what must be deleted in their engines is told.
     """
+    from ricordo.memory.viewing.rebuilding import kept
     from ricordo.memory.viewing.rebuilding import rebuild as rebuilding
 
     here.as_operator()
+    if remove:
+        return await _give_up(here, view, yes=yes)
     async with here.memory() as memory:
         outside = memory.services.views.named(view)
         scopes = 0
@@ -74,10 +86,46 @@ async def rebuild(
             async for done, total in rebuilding(memory.ledger, outside):
                 advance(done - scopes)
                 scopes = total if done == total else done
+        away = await kept(memory.ledger, outside)
+    for build in away:
+        here.screen.remark(
+            f"build {build.build} is kept, for it lies in {place_of(build)}; set that again "
+            f"to have it removed, or give it up: ricordo rebuild {view} --remove"
+        )
     here.screen.result(
-        {"view": view, "scopes": scopes}, text=f"View {view} is built anew: {scopes} scopes"
+        {"view": view, "scopes": scopes, "kept": [build.build for build in away]},
+        text=f"View {view} is built anew: {scopes} scopes",
     )
     return DONE
+
+
+async def _give_up(here: Here, view: str, *, yes: bool) -> int:
+    from ricordo.memory.viewing.leaving import to_give_up
+
+    async with here.memory() as memory:
+        left = await to_give_up(memory.services, view)
+        for one in left:
+            here.screen.remark(_left(one))
+        question = f"Give up {len(left)} builds of {view}? No receipt names them any more."
+        if not await here.screen.confirm(question, yes=yes):
+            here.screen.remark("Nothing was changed.")
+            return FAILED
+        left = await memory.give_up_view(view)
+    here.screen.result(
+        {"view": view, "left": [_left_view(one) for one in left]},
+        text=f"View {view}: given up {len(left)} builds; delete there what was named",
+    )
+    return DONE
+
+
+def _left(one: "LeftBehind") -> str:
+    what = "labels and relations" if one.sort == "graph" else "the collection"
+    place = one.place or "its engine"
+    return f"build {one.build}: to be deleted by hand in {place}: {what} {', '.join(one.names)}"
+
+
+def _left_view(one: "LeftBehind") -> "Record":
+    return {"build": one.build, "place": one.place or None, "names": list(one.names)}
 
 
 def _say(here: Here, views: list[str], found: "list[Difference]") -> None:
@@ -96,8 +144,13 @@ def _say(here: Here, views: list[str], found: "list[Difference]") -> None:
                 "yes" if one.mended else "no",
             )
             for one in found
+            if one.fault is None
         ],
     )
+    for one in found:
+        if one.fault is not None:
+            where = "entries of unknown scopes" if one.scope is None else str(one.scope)
+            here.screen.remark(f"{one.view}: {where} not compared: {one.fault}")
 
 
 def _difference(one: "Difference") -> "Record":
@@ -110,4 +163,5 @@ def _difference(one: "Difference") -> "Record":
         "extra": one.extra,
         "stale": one.stale,
         "mended": one.mended,
+        "fault": one.fault,
     }

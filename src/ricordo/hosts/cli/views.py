@@ -99,6 +99,7 @@ def standing_view(view: "Standing") -> Record:
         "sort": view.sort,
         "build": view.build,
         "engine": view.engine or None,
+        "place": view.place or None,
         "behind": view.behind,
         "fault": view.fault,
         "configured": view.configured,

@@ -16,6 +16,8 @@ from ricordo.hosts.cli.signals import until_told
 if TYPE_CHECKING:
     from ricordo.memory.engine import Ricordo
 
+_NO_MODEL = "no model to extract with; set model and model_base_url"
+
 _COUNTED = {
     "UserMemoryStored": "stored",
     "UserMemoryProposed": "proposed",
@@ -35,18 +37,26 @@ async def worker(
     """Turn what was observed into memory, for every user of the file.
 
     Runs until SIGTERM or Ctrl-C, several at once if you like; what it had begun is finished within
-    `drain_seconds` or given back, and nothing is lost.
+    `drain_seconds` or given back, and nothing is lost. Views outside are fed, and what is too old
+    is pruned; without a model only that is done, and turns wait.
     """
     counts: Counter[str] = Counter()
     async with here.memory() as memory:
         _ = memory.services.vocabulary  # raises what is wrong with it, before anything is tried
+        remark = here.screen.remark
         if not memory.intake.ready:
-            raise Unavailable("no model to extract with; set model and model_base_url")
+            if once and not [*memory.services.views]:
+                raise Unavailable(_NO_MODEL)
+            remark(f"{_NO_MODEL}; until then turns wait, and everything else is done")
         first = await memory.ledger.latest()
+        faults: dict[str, str] = {}
         if once:
-            counts["batches"] = await memory.intake.drain()
+            if memory.intake.ready:
+                counts["batches"] = await memory.intake.drain()
+            faults = await memory.services.views.feed()
+            for view, fault in faults.items():
+                remark(f"view {view} is not fed: {fault}")
         else:
-            remark = here.screen.remark
             await until_told(
                 memory.run(),
                 begin=lambda: remark("working; Ctrl-C ends it"),
@@ -56,7 +66,7 @@ async def worker(
         counts["waiting"] = (await memory.ledger.backlog()).waiting
     words = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
     here.screen.result(dict(sorted(counts.items())), text=words)
-    return DONE
+    return FAILED if faults else DONE
 
 
 async def _count(memory: "Ricordo", counts: Counter[str], *, after: int) -> None:

@@ -39,7 +39,9 @@ class Standing:
     Args:
         engine: what it runs on; empty while it could not be reached.
         behind: positions of the outbox that it has not seen; None while unknown.
-        configured: False for one that is known to the ledger and switched off.
+        configured: False for one that is known to the ledger and switched off, or that lies in an
+            engine which the settings name no more.
+        place: which engine it was built in; empty where that was not noted yet.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Standing:
     engine: str = ""
     fault: str | None = None
     configured: bool = True
+    place: str = ""
 
 
 class Views:
@@ -71,6 +74,21 @@ class Views:
     async def run(self) -> None:
         """Feed all of them, until cancelled."""
         await abreast({f"ricordo-view-{outside.name}": outside.run for outside in self})
+
+    async def feed(self) -> dict[str, str]:
+        """Feed each of them all that there is, once; by name, what is wrong with those that could
+        not be. One that another process feeds is left to that."""
+        faults: dict[str, str] = {}
+        for outside in self:
+            try:
+                feeder = await outside.feeder()
+                await feeder.turn()
+            except RicordoError as error:
+                faults[outside.name] = f"{type(error).__name__}: {error}"
+            else:
+                if feeder.fault is not None:
+                    faults[outside.name] = feeder.fault
+        return faults
 
     async def forgotten(self, ids: Sequence[str], *, scope: Scope) -> None:
         """Take memories that were removed out of every view at once; one that does not answer
@@ -109,9 +127,11 @@ class Views:
             await _reached(outside)  # so that it is enrolled
         latest = await self._ledger.latest()
         for build in await self._ledger.builds():
-            if not build.serving:
-                continue
             outside = self._outsides.get(build.view)
+            if not build.serving:
+                if outside is None or outside.holds(build):
+                    continue
+                outside = None  # kept where it is, for it cannot be reached from here
             position = await self._ledger.position(build.consumer)
             engine, fault = ("", None) if outside is None else await _reached(outside)
             found.append(
@@ -123,6 +143,7 @@ class Views:
                     engine=engine,
                     fault=fault,
                     configured=outside is not None,
+                    place=place_of(build),
                 )
             )
         return found
