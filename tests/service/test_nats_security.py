@@ -4,17 +4,17 @@ What cannot be used is told at once, by the setting that is to be mended, and wi
 
 import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nats.errors import TimeoutError as NotAnswered
 
 from ricordo.adapters.nats import NatsConnection
 from ricordo.adapters.sqlite import SqliteLedger
-from ricordo.errors import Denied, Invalid, RicordoError, Unavailable
+from ricordo.errors import DeadlineExceeded, Denied, Invalid, RicordoError, Unavailable
 from ricordo.settings import Settings
 from ricordo.wiring.messaging import make_connection, prepare
 from tests.support.certificates import Authority, Certificate
@@ -111,14 +111,28 @@ async def test_a_file_that_is_no_key_is_told(keyed: NatsServer, folder: Path, ke
     assert "nats_nkey" in await refused(settings_of(keyed, nats_nkey=folder / "none"), Denied)
 
 
-async def test_a_permission_that_lacks_is_named(
-    keyed: NatsServer, folder: Path, key: Key, tmp_path: Path
-) -> None:
+async def asked_in_vain(connection: NatsConnection, subject: str | None) -> None:
+    """A call that is not answered, after what was heard of it beside."""
+    client: Any = await connection.client()
+    async with connection.asking():
+        if subject is not None:
+            await client.publish(subject, b"", reply=client.new_inbox())
+            await client.flush()  # after it, a refusal was heard
+        raise NotAnswered
+
+
+async def test_a_permission_that_lacks_is_named(keyed: NatsServer, folder: Path, key: Key) -> None:
     """The server answers nothing to what it does not allow; what it said beside it is told."""
-    settings = settings_of(keyed, nats_nkey=folder / "ricordo.nk", nats_timeout=2)
-    async with SqliteLedger.open(tmp_path / "memory.db", clock=now) as ledger:
-        with pytest.raises(Denied, match=r"publish to '\$js\.api\.info'"):
-            await prepare(ledger, settings)
+    settings = settings_of(keyed, nats_nkey=folder / "ricordo.nk")
+    async with asyncio.timeout(PATIENCE), connected(settings) as connection:
+        for subject, told in (
+            ("$JS.API.INFO", r"publish to '\$js\.api\.info'"),
+            ("other.acme.events.user.alice", r"publish to 'other\.acme\.events\.>'"),
+        ):
+            with pytest.raises(Denied, match=told):
+                await asked_in_vain(connection, subject)
+        with pytest.raises(DeadlineExceeded):  # what was refused once, is not blamed for later
+            await asked_in_vain(connection, None)
 
 
 async def test_a_token_opens_and_another_does_not(tmp_path: Path) -> None:
@@ -162,16 +176,16 @@ async def test_credentials_that_expired_or_are_a_stranger_s_are_told(
 async def test_credentials_that_are_renewed_count_at_once(
     accounts: NatsServer, operator: Operator, tmp_path: Path
 ) -> None:
-    """The server hangs up when they expire; the next call comes with what the file holds then."""
-    file = operator.account.credentials(tmp_path / "short.creds", expires=int(time.time()) + 2)
-    async with (
-        asyncio.timeout(PATIENCE),
-        connected(settings_of(accounts, nats_credentials=file)) as connection,
-    ):
+    """The next connection is made with what the file holds then."""
+    file = operator.account.credentials(tmp_path / "ricordo.creds")
+    settings = settings_of(accounts, nats_credentials=file)
+    async with asyncio.timeout(PATIENCE), connected(settings) as connection:
         first = await connection.client()
+        await connection.drop()
+        operator.account.credentials(file, expires=1_000_000_000)
+        with pytest.raises(Denied, match="which expired"):
+            await connection.client()
         operator.account.credentials(file)
-        while not first.is_closed:
-            await asyncio.sleep(0.02)
         client: Any = await connection.client()
         assert client is not first
         await client.flush()
