@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,7 @@ async def serving(
     trust = more.pop("trust", {platform.agent_class: "acme"})
     extract = more.pop("extract", None)
     operator = more.pop("operator", {})
+    clock = more.pop("clock", now)
     settings = Settings(
         worker=False,
         nats_url=more.pop("url", platform.url),
@@ -103,7 +104,7 @@ async def serving(
         protocol_trust=trust,
         **{"protocol_deadline": 30, **more},
     )
-    async with opened(folder, clock=now, settings=settings, extractor=extract) as memory:
+    async with opened(folder, clock=clock, settings=settings, extractor=extract) as memory:
         await prepare(memory.ledger, settings.model_copy(update=operator))
         if ready is not None:
             await ready(memory)
@@ -430,8 +431,20 @@ async def test_an_answer_is_empty_rather_than_none(
         ("Project Falcon", {"user": {"id": ""}}),
         ("Project Falcon", {"user": person(), "org_memory_namespaces": "all"}),
         ("Project Falcon", {"user": person(), "tool_call_id": 7}),
+        ("Project Falcon", {"user": person(), "tool_call_id": "\ud800"}),
+        ("Project Falcon", {"user": person(), "tool_call_id": "x" * 900_000}),
     ],
-    ids=["no identity", "no question", "no text", "no object", "no id", "no list", "no call"],
+    ids=[
+        "no identity",
+        "no question",
+        "no text",
+        "no object",
+        "no id",
+        "no list",
+        "no call",
+        "a call that cannot be written",
+        "a call as large as a message",
+    ],
 )
 async def test_whoever_asks_badly_gets_an_empty_answer(
     tmp_path: Path, platform: Platform, query: Any, more: dict[str, Any]
@@ -444,6 +457,54 @@ async def test_whoever_asks_badly_gets_an_empty_answer(
     async with serving(tmp_path, platform, ready=ready):
         found = await platform.recall(query, **more)
     assert (found["user_block"], found["organization_block"]) == ([], [])
+
+
+async def test_an_answer_comes_where_the_platform_keeps_nothing_else(
+    tmp_path: Path, server: NatsServer
+) -> None:
+    """Which memories were found is told besides: where no stream keeps that, whoever waits has the
+    answer all the same."""
+    narrow = Platform(server.url, agent_class="Narrow")
+    await narrow.connect()
+    kept = ("UserMessageStartEvent", "RecallMemoryEvent", "MemoryRecalledEvent")
+    await narrow.js.add_stream(
+        name=narrow.stream,
+        subjects=[f"agent.Narrow.*.*.*.*.control_event.{name}.*" for name in kept],
+    )
+    try:
+
+        async def ready(memory: Ricordo) -> None:
+            await _knows(memory, narrow)
+
+        async with serving(tmp_path, narrow, ready=ready) as served:
+            found = await narrow.recall("Project Falcon", user=person())
+            assert "Alice works on Project Falcon" in text_of(found["user_block"])
+            again = await narrow.recall("Project Falcon", user=person(), run="run-2")
+            assert "Alice works on Project Falcon" in text_of(again["user_block"])
+            assert served.host.counts.refused == 0
+    finally:
+        await narrow.js.delete_stream(narrow.stream)
+        await narrow.client.close()
+
+
+async def test_what_was_asked_long_ago_is_answered_with_nothing(
+    tmp_path: Path, platform: Platform
+) -> None:
+    """A platform that lost its consumer hands all requests out anew: memories are not told again
+    to whoever has long ceased to wait."""
+
+    async def ready(memory: Ricordo) -> None:
+        await _knows(memory, platform)
+
+    late = timedelta()
+
+    async with serving(tmp_path, platform, ready=ready, clock=lambda: now() + late):
+        found = await platform.recall("Project Falcon", user=person())
+        assert found["user_block"]
+        late = timedelta(minutes=5)
+        found = await platform.recall("Project Falcon", user=person(), run="run-2")
+    assert (found["user_block"], found["organization_block"]) == ([], [])
+    assert platform.told("RetrieveUserMemoryEvent", run="run-2") == []
 
 
 async def test_the_same_request_again_has_the_same_answer(
@@ -523,7 +584,9 @@ async def test_display_events_trigger_nothing(tmp_path: Path, platform: Platform
     async def ready(memory: Ricordo) -> None:
         await _knows(memory, platform)
 
-    async with serving(tmp_path, platform, ready=ready, protocol_writer="*") as served:
+    async with serving(
+        tmp_path, platform, ready=ready, protocol_writer=platform.agent_class
+    ) as served:
         for name in EVENTS:
             fields = {
                 "query": "Project Falcon",

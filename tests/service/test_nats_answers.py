@@ -210,6 +210,16 @@ async def test_a_malformed_request_is_answered_with_an_error(
     assert "result" in await ask("recall", {"question": "Are you there?"})
 
 
+async def test_a_number_beyond_all_measure_is_refused(
+    ask: Asker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the request that it spoils, not as a failure of the program."""
+    huge = {"text": "Tea is free", "namespace": "platform", "importance": int("1" * 400)}
+    refused = await ask("document", huge, bearer=CURATOR)
+    assert refused["error"] == {"type": "Unreadable", "branch": "Invalid"}
+    assert not [each for each in caplog.records if each.levelname == "CRITICAL"]
+
+
 async def test_a_turn_that_is_none_is_refused(ask: Asker) -> None:
     extremes = [{"at": at} for at in ("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00")]
     for wrong in ({"messages": []}, {"at": 5}, {"run_id": ""}, {"run_id": None}, *extremes):

@@ -199,6 +199,9 @@ async def test_names_are_checked(ledger: SqliteLedger) -> None:
     bus = LocalEvents(ledger)
     with pytest.raises(Invalid):
         bus.subscribe(consumer="bad\nname")
+    for ours in ("relay:nats", "protocol:swiss-ai-agent"):
+        with pytest.raises(Invalid, match="colon"):
+            bus.subscribe(consumer=ours)
     async with bus.subscribe(consumer="mailer"):
         with pytest.raises(Conflict, match="mailer"):
             bus.subscribe(consumer="mailer")

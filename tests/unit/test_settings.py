@@ -293,3 +293,61 @@ def test_a_refusal_by_hand_shows_no_values() -> None:
 def test_who_comes_to_nats_is_said_in_one_way(given: dict[str, str], told: str) -> None:
     with pytest.raises(Invalid, match=told):
         load_settings(given)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "nats://localhost:99999",
+        "nats://localhost:notaport",
+        "nats://localhost:0",
+        "nats://:4222",
+        "nats://a b:4222",
+        "nats://[::1:4222",
+        "nats://one:4222,nats://two:x",
+    ],
+)
+def test_an_address_of_nats_has_a_host_and_a_port(address: str) -> None:
+    """What cannot be one is told when settings are read, not by whatever meets it later."""
+    with pytest.raises(Invalid, match=r"nats_url .*host:port"):
+        load_settings({"nats_url": address})
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["nats://localhost", "tls://[::1]:4222", "nats://a-b.example.org:4222, ws://10.0.0.1:65535/"],
+)
+def test_addresses_of_nats_are_taken_as_they_are(address: str) -> None:
+    assert load_settings({"nats_url": address}).settings.nats_url == address
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("protocol_trust", "RAG.Agent=acme"),
+        ("protocol_trust", "RAGAgent/h r=acme"),
+        ("protocol_trust", "RAGAgent/=acme"),
+        ("protocol_trust", "RAG*=acme"),
+        ("protocol_writer", "A.b"),
+        ("protocol_writer", "Writer/one"),
+        ("protocol_writer", "*"),
+    ],
+)
+def test_what_no_agent_can_be_called_is_refused(name: str, value: str) -> None:
+    """It would never fit, and an operator would look in vain for why nobody is believed."""
+    with pytest.raises(Invalid, match=name):
+        load_settings({name: value})
+
+
+def test_agents_are_trusted_by_class_by_id_or_all() -> None:
+    trust = "RAGAgent=acme,RAGAgent/hr=acme.hr,*=*"
+    found = load_settings({"protocol_trust": trust, "protocol_writer": "Writer"}).settings
+    assert found.protocol_trust == {"RAGAgent": "acme", "RAGAgent/hr": "acme.hr", "*": "*"}
+
+
+def test_the_platforms_own_prefix_is_not_ours() -> None:
+    """Two programs would write under the same subjects."""
+    served = {"protocol": "swiss-ai-agent", "nats_url": "nats://localhost:4222"}
+    assert load_settings({"nats_prefix": "agent"}).settings.nats_prefix == "agent"
+    with pytest.raises(Invalid, match="nats_prefix is 'agent'"):
+        load_settings(served | {"nats_prefix": "agent"})

@@ -19,6 +19,9 @@ from ricordo.settings.groups.recalling import Recalling
 from ricordo.settings.groups.running import Running
 from ricordo.settings.groups.views import Views
 
+_PLATFORMS = "agent"
+"""First token of the subjects of a platform that is served."""
+
 
 # The last group first: fields are read, listed and checked from the last class to the first.
 class Settings(
@@ -56,4 +59,9 @@ class Settings(
         self._check_nats()
         if self.protocol is not None and self.nats_url is None:
             raise ValueError("protocol needs nats_url, the server where the platform is")
+        if self.protocol is not None and self.nats_prefix == _PLATFORMS:
+            raise ValueError(
+                f"nats_prefix is {_PLATFORMS!r}, by which the platform's own subjects begin; set "
+                "another one"
+            )
         return self

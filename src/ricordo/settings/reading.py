@@ -1,7 +1,9 @@
 """Values as the environment writes them, in one line of text."""
 
 import json
+import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from ricordo.errors import Invalid
 from ricordo.model import check_id
@@ -11,6 +13,10 @@ REDIS = ("redis://", "rediss://", "unix://")
 
 NATS = ("nats", "tls", "ws", "wss")
 """How addresses of NATS begin."""
+
+_NO_TOKEN = re.compile(r"[.*>\s\ufffd]")
+
+_NO_HOST = re.compile(r"[\x00-\x20\x7f*<>\"'\\\\]")
 
 
 def identifier(value: str, *, what: str) -> str:
@@ -38,7 +44,34 @@ def nats_addresses(value: str) -> str:
             raise ValueError(f"an address begins with one of {', '.join(NATS)} and ://")
         if "@" in host:
             raise ValueError("set nats_user and nats_password, or nats_token, instead")
+        if not _is_place(host):
+            raise ValueError(
+                "an address is nats://host or nats://host:port, with a port below 65536"
+            )
     return value
+
+
+def subject_token(value: str, *, what: str) -> str:
+    """An id that is one token of a subject; raises `ValueError` for what can be none."""
+    if _NO_TOKEN.search(value):
+        raise ValueError(f"{what} is part of a subject: without a dot, *, > or white space")
+    return identifier(value, what=what)
+
+
+def agent_class(value: str, *, what: str) -> str:
+    """The same of a class of agents, which holds no slash."""
+    if "/" in value:
+        raise ValueError(f"{what} holds a slash; a class of agents has none")
+    return subject_token(value, what=what)
+
+
+def _is_place(host: str) -> bool:
+    """Whether that is a host with or without a port, and nothing else."""
+    try:
+        place = urlsplit(f"//{host}")
+        return bool(place.hostname) and not _NO_HOST.search(host) and place.port != 0
+    except ValueError:  # of a port that is none, or an address of IPv6
+        return False
 
 
 def pairs(text: str, *, what: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ricordo.adapters.local.bell import Bell
 from ricordo.adapters.local.subscription import Subscription
-from ricordo.errors import Conflict
+from ricordo.errors import Conflict, Invalid
 from ricordo.events import Event
 from ricordo.model import check_id
 from ricordo.ports import Outbox
@@ -51,11 +51,16 @@ class LocalEvents:
                 for an event raises `Retired`.
 
         Raises:
-            Invalid: a name that cannot serve as an id.
+            Invalid: a name that cannot serve as an id, or holds a colon, as Ricordo's own do.
             Conflict: the name is subscribed here already.
         """
         if consumer is not None:
             check_id(consumer, what="consumer")
+            if ":" in consumer:
+                raise Invalid(
+                    f"consumer {consumer!a} holds a colon, as the names do under which Ricordo "
+                    "itself reads; choose another one"
+                )
             if any(each.consumer == consumer for each in self._open):
                 raise Conflict(f"consumer {consumer!a} is subscribed already; close that one")
         subscription = Subscription(

@@ -57,7 +57,10 @@ class Fields:
         value = default if self._absent(name) else self._left.pop(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Unreadable(f"{name} is not a number")
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise Unreadable(f"{name} is a number beyond all measure") from error
 
     def flag(self, name: str, *, default: bool) -> bool:
         """True, false, or the default."""

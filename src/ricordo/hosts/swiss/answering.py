@@ -21,6 +21,10 @@ _log = logging.getLogger(__name__)
 LONGEST_QUESTION = 2_000
 """Characters of a question that are recalled by; most of them from its end, where people ask."""
 
+STALE = 60.0
+"""Seconds after which nobody waits for an answer any more. Older requests come where the platform
+lost what it knew of ours, or nobody served for a while: they are answered with nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
@@ -84,6 +88,10 @@ class Answering:
         """What is remembered; nothing where that fails, or takes too long."""
         if not self._active or not request.question.strip():
             return None
+        age = (self._memory.services.clock() - delivery.at).total_seconds()
+        if age > STALE:
+            _log.warning("a request to recall is %.0f s old; its answer is empty", age)
+            return None
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._found(request, subject=subject, delivery=delivery)
@@ -137,9 +145,6 @@ class Answering:
         self, answer: _Answer | None, *, request: RecallRequest | None, subject: Subject
     ) -> None:
         at = nanoseconds(self._memory.services.clock())
-        for name, owner, found in answer.scopes if answer is not None else ():
-            told = subject.control(name, event_id=event_id(subject.event_id, name))
-            await self._publish(told, telling.retrieved(told, found, owner=owner, at=at))
         reply = subject.control(
             telling.RECALLED, event_id=event_id(subject.event_id, telling.RECALLED)
         )
@@ -152,7 +157,17 @@ class Answering:
         await self._publish(reply, payload)
         self._counts.answered += 1
         self._counts.empty += answer is None
+        for name, owner, found in answer.scopes if answer is not None else ():
+            told = subject.control(name, event_id=event_id(subject.event_id, name))
+            await self._mention(told, telling.retrieved(told, found, owner=owner, at=at))
 
     async def _publish(self, subject: Subject, payload: bytes) -> None:
         if not await self._exchange.publish(str(subject), payload, message_id=subject.event_id):
             raise Unavailable(f"nothing keeps events of agents of class {subject.agent_class}")
+
+    async def _mention(self, subject: Subject, payload: bytes) -> None:
+        """Publish what nobody waits for: where it cannot be, whoever waited has been answered."""
+        try:
+            await self._publish(subject, payload)
+        except RicordoError as error:
+            _log.warning("%s was not published: %s", subject.event_name, error)

@@ -8,7 +8,7 @@ from ricordo.errors import Invalid, UnknownVersion, Unreadable
 from ricordo.hosts.swiss.payload import an_object, created_at, maybe, of, read_json, read_payload
 from ricordo.hosts.swiss.subject import Subject, agent_of, token
 from ricordo.memory.rendering import marks_memory
-from ricordo.model import Said, Speaker, check_id
+from ricordo.model import MAX_ID, Said, Speaker, check_id, clean_text
 
 STORAGE_REQUESTED = "MemoryStorageRequestedEvent"
 """An agent asks for what was said in its run to be kept; it wraps the next one."""
@@ -118,7 +118,7 @@ def read_recall(payload: bytes, *, subject: Subject) -> RecallRequest:
     return RecallRequest(
         question=of(str, data, "query"),
         namespaces=tuple(_namespace(name) for name in namespaces),
-        tool_call_id=maybe(str, data, "tool_call_id"),
+        tool_call_id=_call(maybe(str, data, "tool_call_id")),
         person=read_person(data),
     )
 
@@ -190,6 +190,13 @@ def _words(request: Mapping[str, Any], name: str) -> None:
 
 def _namespace(value: object) -> str | None:
     return None if value == "" else _id(value, what="a namespace")
+
+
+def _call(value: str | None) -> str | None:
+    """The id of a tool's call, which goes back as it came."""
+    if value is not None and (len(value) > MAX_ID or clean_text(value) != value):
+        raise Unreadable(f"tool_call_id has more than {MAX_ID} characters, or one that is none")
+    return value
 
 
 def _id(value: object, *, what: str) -> str:

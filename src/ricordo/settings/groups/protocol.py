@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
 from ricordo.settings.group import Group
-from ricordo.settings.reading import identifier, names, pairs
+from ricordo.settings.reading import agent_class, identifier, names, pairs, subject_token
 
 
 class Protocol(Group):
@@ -52,7 +52,7 @@ class Protocol(Group):
     @field_validator("protocol_writer")
     @classmethod
     def _writer_is_id(cls, value: str | None) -> str | None:
-        return value if value is None else identifier(value, what="it")
+        return value if value is None else agent_class(value, what="it")
 
     @field_validator("protocol_trust", mode="before")
     @classmethod
@@ -63,7 +63,10 @@ class Protocol(Group):
     @classmethod
     def _trust_names(cls, value: dict[str, str] | None) -> dict[str, str] | None:
         for agent, tenant in (value or {}).items():
-            identifier(agent, what="agent")
+            if agent != "*":
+                kind, slash, name = agent.partition("/")
+                agent_class(kind, what="an agent's class")
+                subject_token(name if slash else kind, what="an agent's id")
             identifier(tenant, what="tenant")
         return value
 
