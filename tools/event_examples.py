@@ -9,11 +9,23 @@ from typing import Any
 from ricordo.adapters.nats import write_event
 from ricordo.events import Event, UserEvent, UserMemoryErased
 from ricordo.model import OrganizationScope, Origin, Rule, UserScope
-from ricordo.wire import event_subject, people, subject_key
+from ricordo.wire import Name, event_subject, name_of, people, subject_key
 
 AT = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 ALICE = UserScope(tenant="acme", user="alice")
 PLATFORM = OrganizationScope(tenant="acme", namespace="platform")
+
+WITHOUT = frozenset(
+    Name(of, thing, happened)
+    for of in ("user", "organization")
+    for thing, happened in (
+        *(("memory", past) for past in ("erased", "forgotten", "retracted")),
+        *(("entity", past) for past in ("aliased", "merged", "unmerged")),
+        *(("merge", past) for past in ("proposed", "decided")),
+        ("turn", "replayed"),
+    )
+) | {Name("organization", "memory", "recalled")}
+"""Events to which no turn or statement led: somebody acted on what is remembered."""
 
 
 def hashed(person: UserScope) -> str:
@@ -59,8 +71,10 @@ def example(kind: type[Event]) -> Event:
         "approved": True,
         "by": "alice",
     }
+    if name_of(kind) in WITHOUT:
+        filled["origins"] = ()
     if kind is UserMemoryErased:
-        filled |= {"origins": (), "scope": UserScope(tenant="acme", user=hashed(ALICE))}
+        filled |= {"scope": UserScope(tenant="acme", user=hashed(ALICE))}
     return kind(**{field.name: filled[field.name] for field in fields(kind)})
 
 

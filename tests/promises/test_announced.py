@@ -12,11 +12,13 @@ from ricordo.access import user_scope
 from ricordo.events import (
     Event,
     OrganizationMemoryDocumented,
+    OrganizationMemoryRecalled,
     OrganizationMemoryUpdated,
     OrganizationRelationUpdated,
     TurnParked,
     TurnReplayed,
     UserMemoryProposed,
+    UserMemoryRecalled,
     UserMemoryRefused,
     UserMemoryStored,
     UserMemoryUpdated,
@@ -182,6 +184,25 @@ async def test_a_replayed_turn_is_told(tmp_path: Path, clock: Clock) -> None:
             assert isinstance(parked, TurnParked)
             assert isinstance(replayed, TurnReplayed)
             assert (replayed.thread_id, replayed.run_id) == (parked.thread_id, parked.run_id)
+            [origin] = parked.origins
+            whose = (origin.agent, origin.thread_id, origin.display_id, origin.run_id)
+            assert whose == ("coder", "t1", "d1", "r1")
+
+
+async def test_a_recall_is_told_as_of_the_run_that_asked(memory: Ricordo, clock: Clock) -> None:
+    """Promise 9; but a person's run is no business of the organization's events."""
+    curator = person(admin=[None])
+    coder = memory.user(curator, agent="coder")
+    await coder.remember("Works on Project Falcon")
+    await memory.organization(curator).document("Project Falcon uses microservices")
+    origin = Origin(at=clock(), agent="coder", thread_id="t1", run_id="r9")
+    await coder.recall("Project Falcon", deadline=60, origin=origin)
+    await coder.recall("Project Falcon", deadline=60)
+    await memory.services.journal.flush()
+    own = await told(memory, UserMemoryRecalled)
+    assert [event.origins for event in own] == [(origin,), ()]
+    shared = await told(memory, OrganizationMemoryRecalled)
+    assert [event.origins for event in shared] == [(), ()]
 
 
 async def test_an_import_says_what_it_stores(memory: Ricordo) -> None:

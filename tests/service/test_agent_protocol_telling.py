@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ricordo import Principal, Said, Speaker, Turn
+from ricordo.events import UserMemoryRecalled
 from ricordo.model import Origin
 from tests.service.test_agent_protocol import Served, alice, now, serving
 from tests.support.agent_platform import PATIENCE, Platform, person
@@ -71,6 +72,18 @@ async def test_a_mark_opens_no_run_of_others(
         await platform.until(lambda: bool(platform.told("StoreUserMemoryEvent", run="last")))
         runs = [told.run for told in platform.told("StoreUserMemoryEvent")]
     assert runs == ["own", "last"]
+
+
+async def test_a_recall_is_announced_as_of_its_run(tmp_path: Path, platform: Platform) -> None:
+    """Promise 9."""
+    async with serving(tmp_path, platform) as served:
+        await served.memory.user(alice()).remember("Alice collects coins")
+        await platform.recall("coins", run="run-9", user=person())
+        await served.memory.services.journal.flush()
+        events = [event for _, event in await served.memory.ledger.announced(after=0, limit=100)]
+    [origin] = [e.origins[0] for e in events if isinstance(e, UserMemoryRecalled)]
+    where = (origin.agent, origin.thread_id, origin.display_id, origin.run_id)
+    assert where == (platform.agent, "thread-1", "display-1", "run-9")
 
 
 async def test_the_run_that_said_it_is_told_and_which_model_heard_it(

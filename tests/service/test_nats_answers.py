@@ -15,6 +15,7 @@ from nats.errors import NoRespondersError
 
 from ricordo import Ricordo, Settings
 from ricordo.access import user_scope
+from ricordo.events import UserMemoryRecalled
 from ricordo.wire import permissions_of
 from ricordo.wire import token as written
 from ricordo.wire import written as as_config
@@ -81,6 +82,12 @@ async def test_recall_gives_what_the_token_s_person_may_see(ask: Asker, memory: 
     await memory.user(person("bob")).remember("Works on Project Heron")
     await memory.user(person("alice", tenant="globex")).remember("Works on Project Kite")
     body = {"question": "Which project?"}
+    run = {"thread_id": "t9", "run_id": "r9"}
+    await ask("recall", {**body, **run})
+    await memory.services.journal.flush()
+    events = [event for _, event in await memory.ledger.announced(after=0, limit=100)]
+    [origin] = [e.origins[0] for e in events if isinstance(e, UserMemoryRecalled) and e.origins]
+    assert (origin.thread_id, origin.run_id) == ("t9", "r9"), "told as of the run that asked"
     mine = (await ask("recall", body))["result"]
     assert [item["text"] for item in mine["items"]] == ["Works on Project Falcon"]
     assert mine["degraded"] == []

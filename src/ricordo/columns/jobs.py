@@ -9,7 +9,7 @@ from ricordo.columns.codec import loads
 from ricordo.columns.scopes import scope_from
 from ricordo.columns.times import moment, moment_or_none
 from ricordo.errors import Corrupt, RicordoError
-from ricordo.model import Backlog, Job, Relate, Scope, Turn, UserScope
+from ricordo.model import Backlog, Job, Origin, Relate, Scope, Turn, UserScope
 from ricordo.ports import Heard
 
 JOB = "q.id, q.sort, q.memory_id, q.thread_id, q.run_id, q.at, q.attempts, q.payload"
@@ -97,6 +97,17 @@ def _turn(payload: str, *, id_: int) -> Turn:
         return loads(Turn, payload)
     except _NOT_SOUND as error:
         raise Corrupt(f"turn {id_} of the queue cannot be read ({type(error).__name__})") from error
+
+
+def origin_of(turn: Turn) -> Origin:
+    """Where a turn comes from, for what is announced of it."""
+    return Origin(
+        at=turn.at,
+        agent=turn.agent,
+        thread_id=turn.thread_id,
+        display_id=turn.display_id,
+        run_id=turn.run_id,
+    )
 
 
 def company(job: Job) -> tuple[type, str | None]:

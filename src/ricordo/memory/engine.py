@@ -17,7 +17,7 @@ from ricordo.memory.stats import Stats, stats
 from ricordo.memory.user import UserMemory
 from ricordo.memory.viewing.leaving import LeftBehind, give_up
 from ricordo.memory.watching import watch
-from ricordo.model import Principal, Recollection
+from ricordo.model import Origin, Principal, Recollection
 from ricordo.ports import EventBus, Extractor, Ledger, Reader, Signs
 
 
@@ -106,6 +106,7 @@ class Ricordo:
         namespaces: Sequence[str | None] | None = None,
         explain: bool = True,
         nearly: int = 0,
+        origin: Origin | None = None,
     ) -> Recollection:
         """Find what helps with a question, in every memory that the principal may see.
 
@@ -125,6 +126,7 @@ class Ricordo:
             namespaces=None if namespaces is None else tuple(namespaces),
             explain=explain,
             nearly=nearly,
+            origin=origin,
         )
         return await self._recaller.recall(ask)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ricordo.errors import RicordoError
 from ricordo.events import Event, OrganizationMemoryRecalled, UserMemoryRecalled
-from ricordo.model import Memory, Scope, UserScope
+from ricordo.model import Memory, Origin, Scope, UserScope
 from ricordo.ports import Ledger, Writing
 
 _log = logging.getLogger(__name__)
@@ -23,6 +23,7 @@ class _Note:
     ids: tuple[str, ...]
     agent: str | None
     at: datetime
+    origin: Origin | None
 
 
 class Journal:
@@ -38,12 +39,19 @@ class Journal:
         self._notes: list[_Note] = []
         self._noted = asyncio.Event()
 
-    def note(self, memories: Sequence[Memory], *, agent: str | None, at: datetime) -> None:
-        """Remember that these memories were given to `agent`."""
+    def note(
+        self,
+        memories: Sequence[Memory],
+        *,
+        agent: str | None,
+        at: datetime,
+        origin: Origin | None = None,
+    ) -> None:
+        """Remember that these memories were given to `agent`, in the run that `origin` names."""
         by_scope: dict[Scope, list[str]] = {}
         for memory in memories:
             by_scope.setdefault(memory.scope, []).append(memory.id)
-        self._notes += [_Note(s, tuple(ids), agent, at) for s, ids in by_scope.items()]
+        self._notes += [_Note(s, tuple(ids), agent, at, origin) for s, ids in by_scope.items()]
         del self._notes[:-BUFFER]
         if self._notes:
             self._noted.set()
@@ -93,8 +101,14 @@ class Journal:
         event_id = self._new_id("e")
         if isinstance(note.scope, UserScope):
             return UserMemoryRecalled(
-                id=event_id, at=note.at, scope=note.scope, memory_ids=ids, agent=note.agent
+                id=event_id,
+                at=note.at,
+                scope=note.scope,
+                origins=() if note.origin is None else (note.origin,),
+                memory_ids=ids,
+                agent=note.agent,
             )
+        # Without the run: a person's ids do not enter the organization's events.
         return OrganizationMemoryRecalled(
             id=event_id, at=note.at, scope=note.scope, memory_ids=ids, agent=note.agent
         )

@@ -149,7 +149,10 @@ class Recaller:
             )
         if ask.noted:
             self._services.journal.note(
-                [item.memory for item in items], agent=ask.agent, at=self._services.clock()
+                [item.memory for item in items],
+                agent=ask.agent,
+                at=self._services.clock(),
+                origin=ask.origin,
             )
         if not ask.explain:
             items = tuple(replace(item, signals={}, path=None) for item in items)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from ricordo.errors import Invalid, Unavailable
 from ricordo.memory.measuring import Doing, Measures
 from ricordo.memory.services import Bounds
-from ricordo.model import Principal, Sought, check_limit, check_time
+from ricordo.model import Origin, Principal, Sought, check_limit, check_time
 from ricordo.ports import Act
 
 T = TypeVar("T")
@@ -36,6 +36,7 @@ class Ask:
         explain: with each memory its signals and the walk that led to it.
         nearly: so many of those that nearly made it, each with its reason; 0 costs nothing.
         noted: False for a trial, which is not counted as a recall.
+        origin: the run that asks, for the event about it.
     """
 
     question: str
@@ -52,6 +53,7 @@ class Ask:
     explain: bool = True
     nearly: int = 0
     noted: bool = True
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if self.limit is not None:

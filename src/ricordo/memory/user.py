@@ -168,6 +168,7 @@ class UserMemory:
         namespaces: Sequence[str | None] | None = None,
         explain: bool = True,
         nearly: int = 0,
+        origin: Origin | None = None,
     ) -> Recollection:
         """Find what helps with a question, in this user's memory and the granted organization's.
 
@@ -184,6 +185,7 @@ class UserMemory:
             namespaces: only these of the organization; None is all that are granted.
             explain: with each memory its signals and the walk that led to it.
             nearly: also so many that nearly made it, each with what kept it out, 0 to 100.
+            origin: the run that asks; what was recalled is announced as of it.
 
         Raises:
             Denied: a namespace that is not granted.
@@ -205,6 +207,7 @@ class UserMemory:
                 namespaces=None if namespaces is None else tuple(namespaces),
                 explain=explain,
                 nearly=nearly,
+                origin=origin,
             )
         )
 

@@ -15,6 +15,7 @@ from agent_framework.openai import OpenAIChatCompletionClient
 
 from ricordo import Listing, Recollection, Ricordo
 from ricordo.errors import Denied, Invalid, SpaceMismatch, Unavailable
+from ricordo.events import UserMemoryRecalled
 from ricordo.hosts.maf import (
     OrganizationMemoryProvider,
     RicordoProvider,
@@ -119,6 +120,21 @@ async def test_the_origin_of_a_memory_is_the_turn_it_was_said_in(
     assert origin.run_id is not None
     assert origin.message_ids == ("m-1",)
     assert origin.quote == "I work on Project Falcon"
+
+
+async def test_what_is_recalled_is_told_as_of_the_run_that_asked(
+    memory: Ricordo, client: OpenAIChatCompletionClient
+) -> None:
+    """Promise 9."""
+    await memory.user(ALICE).remember("Works on Project Falcon")
+    session = new_session("monday", principal=ALICE, display_id="window-1")
+    await agent_of(client, RicordoProvider(memory, deadline=CALM)).run("Falcon?", session=session)
+    await memory.services.journal.flush()
+    events = [event for _, event in await memory.ledger.announced(after=0, limit=100)]
+    [recalled] = [event for event in events if isinstance(event, UserMemoryRecalled)]
+    [origin] = recalled.origins
+    assert (origin.thread_id, origin.display_id, origin.agent) == ("monday", "window-1", "coder")
+    assert origin.run_id is not None
 
 
 async def test_nobody_is_served_without_a_principal(

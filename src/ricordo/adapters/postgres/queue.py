@@ -14,6 +14,7 @@ from ricordo.columns.jobs import (
     backlog_from,
     company,
     job_from,
+    origin_of,
     shown_from,
     turns_from,
 )
@@ -246,6 +247,7 @@ class QueueWriting(Announcing, Erasing):
                     thread_id=job.work.thread_id,
                     run_id=job.work.run_id,
                     reason=reason,
+                    origins=(origin_of(job.work),),
                 )
             )
 

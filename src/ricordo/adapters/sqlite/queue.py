@@ -16,6 +16,7 @@ from ricordo.columns.jobs import (
     company,
     heard_from,
     job_from,
+    origin_of,
     shown_from,
     turns_from,
 )
@@ -263,6 +264,7 @@ def _announce_parked(
                 thread_id=job.work.thread_id,
                 run_id=job.work.run_id,
                 reason=reason,
+                origins=(origin_of(job.work),),
             ),
         )
 

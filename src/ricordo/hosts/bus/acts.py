@@ -9,7 +9,7 @@ from ricordo.hosts.bus.reading import Fields, claim, names, question, said, stor
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.organization import UNSAID, Unsaid
 from ricordo.memory.portable import recollection_record, relation_record
-from ricordo.model import Principal, Turn
+from ricordo.model import Origin, Principal, Turn
 
 Body = Mapping[str, Any]
 
@@ -56,9 +56,23 @@ async def recall(
         }
         if not given:
             fields.items("namespaces")
+        origin = Origin(
+            at=memory.services.clock(),
+            agent=ask["agent"],
+            thread_id=fields.text_or_none("thread_id"),
+            display_id=fields.text_or_none("display_id"),
+            run_id=fields.text_or_none("run_id"),
+        )
         asked = question(fields)
     deadline = min(memory.services.bounds.deadline, seconds * _MARGIN)
-    found = await memory.recall(asked, principal=principal, deadline=deadline, **ask)
+    known = origin.thread_id or origin.display_id or origin.run_id
+    found = await memory.recall(
+        asked,
+        principal=principal,
+        deadline=deadline,
+        origin=origin if known else None,
+        **ask,
+    )
     return recollection_record(found)
 
 

@@ -25,7 +25,7 @@ from ricordo.access import user_scope
 from ricordo.errors import Denied, Erased
 from ricordo.hosts.maf.identity import Resolve, place_of, principal_of
 from ricordo.hosts.maf.nesting import InsideTools, Run, outer_run
-from ricordo.hosts.maf.tools import organization_tools, user_tools
+from ricordo.hosts.maf.tools import organization_tools, origin_of, user_tools
 from ricordo.hosts.maf.turns import marks_of, question_of, said_by_user, said_in_run, unheard
 from ricordo.memory.engine import Ricordo
 from ricordo.memory.rendering import origins_of, render
@@ -239,6 +239,7 @@ class RicordoProvider(ContextProvider):
                     user=self._user,
                     organization=self._organization and namespaces != (),
                     namespaces=namespaces,
+                    origin=origin_of(run),
                 )
         except Denied:
             raise

@@ -34,7 +34,9 @@ def user_tools(
     @tool(name="search_memory", approval_mode="never_require")
     async def search_memory(question: Question) -> list[Content]:
         """Search what is remembered about this user. Results are reference data with ids."""
-        return await _found(own.recall(question, deadline=deadline, organization=False))
+        return await _found(
+            own.recall(question, deadline=deadline, organization=False, origin=origin_of(run))
+        )
 
     @tool(name="remember", approval_mode=approval)
     async def remember(
@@ -57,7 +59,7 @@ def user_tools(
         stored = await own.remember(
             text,
             kind=Kind(kind),
-            origin=_origin(run),
+            origin=origin_of(run),
             review=not approve_writes,
             heard=None if approve_writes else run.said,
         )
@@ -120,7 +122,7 @@ def _document_tool(
         if namespace not in names:
             return "Refused: no such namespace may be written."
         org = memory.organization(run.principal, namespace=names[namespace])
-        stored = await org.document(text, origin=_origin(run, author=run.principal.user))
+        stored = await org.document(text, origin=origin_of(run, author=run.principal.user))
         return f"Documented as {stored.memory.id}."
 
     description = "Document one fact for the whole organization, word for word. A person approves."
@@ -169,7 +171,8 @@ async def _done(work: Awaitable[str]) -> list[Content]:
     return [Content.from_text(text, additional_properties={"_attribution": {"source_id": SOURCE}})]
 
 
-def _origin(run: Run, *, author: str | None = None) -> Origin:
+def origin_of(run: Run, *, author: str | None = None) -> Origin:
+    """The run, as a memory's origin."""
     return Origin(
         at=run.at,
         agent=run.agent,

@@ -13,7 +13,7 @@ from ricordo.hosts.swiss.requests import Person, RecallRequest, read_person, rea
 from ricordo.hosts.swiss.subject import Sort, Subject
 from ricordo.memory.asking import clamped
 from ricordo.memory.engine import Ricordo
-from ricordo.model import Principal, Recollection, UserScope
+from ricordo.model import Origin, Principal, Recollection, UserScope
 from ricordo.ports import Delivery, Exchange
 
 _log = logging.getLogger(__name__)
@@ -114,6 +114,13 @@ class Answering:
             clamped(request.question, longest=LONGEST_QUESTION),
             organization=bool(wanted) or not request.namespaces,
             namespaces=wanted if request.namespaces else None,
+            origin=Origin(
+                at=delivery.at,
+                agent=subject.agent,
+                thread_id=subject.thread_id,
+                display_id=subject.display_id,
+                run_id=subject.run_id,
+            ),
         )
         found = telling.parted(recollection)
         of_user, of_organization = telling.RETRIEVED
