@@ -58,7 +58,20 @@ class Account:
         }
         if not system:
             limits |= {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
-        self.jwt = operator.signed("account", of=self.key, nats={"limits": limits})
+        self._operator = operator
+        self._limits = limits
+        self._users: dict[Path, Key] = {}
+        self._revoked: dict[str, int] = {}
+
+    @property
+    def jwt(self) -> str:
+        """As of now, by the operator's word."""
+        nats = {"limits": self._limits, "revocations": self._revoked}
+        return self._operator.signed("account", of=self.key, nats=nats)
+
+    def revoke(self, file: Path) -> None:
+        """Let the credentials that were written there last be of no use from now on."""
+        self._revoked[self._users[file].public] = int(time.time())
 
     def credentials(
         self, file: Path, *, expires: int | None = None, allowed: dict[str, Any] | None = None
@@ -69,7 +82,7 @@ class Account:
             expires: seconds since 1970; None never.
             allowed: permissions, as a JWT has them; None is everything.
         """
-        user = Key("user")
+        user = self._users[file] = Key("user")
         claims = {} if expires is None else {"exp": expires}
         jwt = self.key.signed("user", of=user, nats={**_NO_LIMITS, **(allowed or {})}, **claims)
         file.write_text(
