@@ -97,15 +97,16 @@ class Operator:
 
     def __init__(self) -> None:
         self._key = Key("operator")
+        # Once: a server does not take another one while it runs.
+        self._jwt = self._key.signed("operator", of=self._key, nats={})
         self._system = Account(self._key, system=True)
         self.account = Account(self._key)
 
     @property
     def config(self) -> str:
         known = "\n".join(f"{a.key.public}: {a.jwt}" for a in (self._system, self.account))
-        own = self._key.signed("operator", of=self._key, nats={})
         return (
-            f"operator: {own}\nsystem_account: {self._system.key.public}\n"
+            f"operator: {self._jwt}\nsystem_account: {self._system.key.public}\n"
             f"resolver: MEMORY\nresolver_preload: {{\n{known}\n}}"
         )
 
