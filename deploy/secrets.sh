@@ -6,7 +6,8 @@ umask 077
 folder="${1:-$(dirname "$0")/secrets}"
 mkdir -p "$folder"
 
-random() { head -c 24 /dev/urandom | base64 | tr '+/' '-_'; }
+# Letters and digits: a password that began with '-' would be an option to some server's program.
+random() { head -c 36 /dev/urandom | base64 | tr -dc 'A-Za-z0-9' | cut -c 1-40; }
 
 keep() { # NAME CONTENT
   if [ ! -e "$folder/$1" ]; then

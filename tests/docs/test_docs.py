@@ -86,7 +86,7 @@ def _environment(home: Path, **more: str) -> dict[str, str]:
     return found | {"PATH": f"{beside}:{found.get('PATH', '')}", "HOME": str(home), **more}
 
 
-def _run(*command: str, folder: Path, **more: str) -> str:
+def run(*command: str, folder: Path, **more: str) -> str:
     ended = subprocess.run(
         command,
         capture_output=True,
@@ -180,7 +180,7 @@ def test_a_whole_program_runs_offline_as_it_is(program: str, tmp_path: Path) -> 
     script.write_text(program, encoding="utf-8")
     printed = ""
     for _ in range(3):
-        printed = printed or _run(sys.executable, script.name, folder=tmp_path).strip("[]\n")
+        printed = printed or run(sys.executable, script.name, folder=tmp_path).strip("[]\n")
     assert "Falcon" in printed or "concise" in printed
 
 
@@ -191,18 +191,18 @@ def test_the_readme_s_agent_runs_with_an_endpoint(tmp_path: Path) -> None:
         body = "".join(f"    {line}\n" for line in block.splitlines())
         script = tmp_path / "program.py"
         script.write_text(f"import asyncio\nasync def main():\n{body}asyncio.run(main())\n")
-        assert _run(sys.executable, script.name, folder=tmp_path) == "Fine.\n"
+        assert run(sys.executable, script.name, folder=tmp_path) == "Fine.\n"
         assert "I like short examples" in model.requests[0].last_user_text
 
 
 def test_the_readme_s_commands_find_what_its_program_stored(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(blocks(ROOT / "README.md", "python")[0], encoding="utf-8")
-    _run(sys.executable, "program.py", folder=tmp_path)
+    run(sys.executable, "program.py", folder=tmp_path)
     [shell] = [b for b in blocks(ROOT / "README.md", "sh") if "ricordo recall" in b]
     told, *lines = shell.splitlines()
     settings = dict(each.split("=") for each in told.removeprefix("export ").split())
     [recall] = [shlex.split(line) for line in lines if line.startswith("ricordo recall")]
-    found = _run(sys.executable, "-m", *recall, folder=tmp_path, **settings)
+    found = run(sys.executable, "-m", *recall, folder=tmp_path, **settings)
     assert "Prefers concise examples" in found
 
 
@@ -307,17 +307,17 @@ def test_the_quickstart_can_be_followed(tmp_path: Path) -> None:
     """Every line of its shell, in order, in an empty home."""
     [first, second, third, *_] = blocks(ROOT / "docs" / "quickstart.md", "sh")
     for words in commands(first):
-        printed = _run(*words, folder=tmp_path)
+        printed = run(*words, folder=tmp_path)
     assert "Project Falcon uses microservices" in printed
     assert "by way of user –works_on→ Project Falcon" in printed
     [[*words]] = commands(second)
-    printed = _run(*words, folder=tmp_path)
+    printed = run(*words, folder=tmp_path)
     assert "Works on Project Falcon" in printed
     assert "concise" not in printed
     listed, *others = commands(third)
-    known = _run(*listed, folder=tmp_path)
+    known = run(*listed, folder=tmp_path)
     memory_id = next(line.split()[0] for line in known.splitlines() if "concise" in line)
-    printed = [_run(*(w.replace("m_…", memory_id) for w in o), folder=tmp_path) for o in others]
+    printed = [run(*(w.replace("m_…", memory_id) for w in o), folder=tmp_path) for o in others]
     assert "Forgotten: 1" in "".join(printed)
     assert "nothing remains" in printed[-1]
 
@@ -329,10 +329,10 @@ def test_the_vocabulary_of_the_how_to_does_what_the_page_says(tmp_path: Path) ->
     (tmp_path / "sea.toml").write_text(own, encoding="utf-8")
     more = {"RICORDO_VOCABULARY": "sea.toml", "RICORDO_DATABASE": str(tmp_path / "sea.db")}
     _, third, fourth = (commands(block) for block in blocks(page, "sh"))
-    *_, explored = [_run(*words, folder=tmp_path, **more) for words in third]
+    *_, explored = [run(*words, folder=tmp_path, **more) for words in third]
     assert "Brindisi" in explored
     assert "Genoa" not in explored
-    [refusals] = [_run(*words, folder=tmp_path, **more) for words in fourth]
+    [refusals] = [run(*words, folder=tmp_path, **more) for words in fourth]
     assert "c-vocabulary" in refusals
 
 

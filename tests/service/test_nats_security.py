@@ -113,11 +113,13 @@ async def test_a_file_that_is_no_key_is_told(keyed: NatsServer, folder: Path, ke
 
 async def asked_in_vain(connection: NatsConnection, subject: str | None) -> None:
     """A call that is not answered, after what was heard of it beside."""
-    client: Any = await connection.client()
-    async with connection.asking():
+    client = await connection.client()
+    before = connection._heard
+    async with connection.asking(PATIENCE):
         if subject is not None:
             await client.publish(subject, b"", reply=client.new_inbox())
-            await client.flush()  # after it, a refusal was heard
+            while connection._heard is before:
+                await asyncio.sleep(0.01)
         raise NotAnswered
 
 
@@ -189,6 +191,23 @@ async def test_credentials_that_are_renewed_count_at_once(
         client: Any = await connection.client()
         assert client is not first
         await client.flush()
+
+
+async def test_credentials_that_are_revoked_end_and_are_told(tmp_path: Path) -> None:
+    """The server hangs up on whoever came with them; others, and new ones, come in."""
+    operator = Operator()
+    file = operator.account.credentials(tmp_path / "ricordo.creds")
+    with NatsServer(tmp_path / "server", config=operator.config) as server:
+        settings = settings_of(server, nats_credentials=file)
+        async with asyncio.timeout(PATIENCE), connected(settings) as connection:
+            client = await connection.client()
+            operator.account.revoke(file)
+            server.reload(operator.config)
+            while not client.is_closed:
+                await asyncio.sleep(0.02)
+            assert f"it refuses nats_credentials {file}" in await refused(settings, Denied)
+            operator.account.credentials(file)
+            assert (await connection.client()).is_connected
 
 
 async def test_a_file_that_holds_no_credentials_is_told(

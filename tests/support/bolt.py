@@ -40,7 +40,7 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 """
 
-_CONF = """
+CONF = """
 server.default_listen_address=127.0.0.1
 server.bolt.listen_address=127.0.0.1:{port}
 server.http.enabled=false
@@ -152,7 +152,7 @@ def neo4j() -> Iterator[Bolt]:
     with _folder() as folder:
         home, port = Path(folder), free_port()
         (home / "conf").mkdir()
-        (home / "conf" / "neo4j.conf").write_text(_CONF.format(port=port))
+        (home / "conf" / "neo4j.conf").write_text(CONF.format(port=port))
         command = [
             "java", "-Xmx512m", "-cp", f"{_libraries()}/*", "org.neo4j.server.CommunityEntryPoint",
             f"--home-dir={home}", f"--config-dir={home / 'conf'}",

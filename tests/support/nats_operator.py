@@ -58,7 +58,20 @@ class Account:
         }
         if not system:
             limits |= {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
-        self.jwt = operator.signed("account", of=self.key, nats={"limits": limits})
+        self._operator = operator
+        self._limits = limits
+        self._users: dict[Path, Key] = {}
+        self._revoked: dict[str, int] = {}
+
+    @property
+    def jwt(self) -> str:
+        """As of now, by the operator's word."""
+        nats = {"limits": self._limits, "revocations": self._revoked}
+        return self._operator.signed("account", of=self.key, nats=nats)
+
+    def revoke(self, file: Path) -> None:
+        """Let the credentials that were written there last be of no use from now on."""
+        self._revoked[self._users[file].public] = int(time.time())
 
     def credentials(
         self, file: Path, *, expires: int | None = None, allowed: dict[str, Any] | None = None
@@ -69,7 +82,7 @@ class Account:
             expires: seconds since 1970; None never.
             allowed: permissions, as a JWT has them; None is everything.
         """
-        user = Key("user")
+        user = self._users[file] = Key("user")
         claims = {} if expires is None else {"exp": expires}
         jwt = self.key.signed("user", of=user, nats={**_NO_LIMITS, **(allowed or {})}, **claims)
         file.write_text(
@@ -84,15 +97,16 @@ class Operator:
 
     def __init__(self) -> None:
         self._key = Key("operator")
+        # Once: a server does not take another one while it runs.
+        self._jwt = self._key.signed("operator", of=self._key, nats={})
         self._system = Account(self._key, system=True)
         self.account = Account(self._key)
 
     @property
     def config(self) -> str:
         known = "\n".join(f"{a.key.public}: {a.jwt}" for a in (self._system, self.account))
-        own = self._key.signed("operator", of=self._key, nats={})
         return (
-            f"operator: {own}\nsystem_account: {self._system.key.public}\n"
+            f"operator: {self._jwt}\nsystem_account: {self._system.key.public}\n"
             f"resolver: MEMORY\nresolver_preload: {{\n{known}\n}}"
         )
 

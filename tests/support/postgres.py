@@ -193,8 +193,8 @@ def binaries(kind: str) -> Path:
 
 
 def _prepared(kind: str, folder: Path, *, safe: bool) -> Server:
-    user = _other_user(folder)
-    where = _for_user(binaries(kind), folder, user=user)
+    user = other_user(folder)
+    where = for_user(binaries(kind), folder, user=user)
     data = folder / "data"
     made = [where / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(
@@ -213,7 +213,7 @@ def _prepared(kind: str, folder: Path, *, safe: bool) -> Server:
     return Server(folder, command=command, user=user)
 
 
-def _for_user(where: Path, folder: Path, *, user: str | None) -> Path:
+def for_user(where: Path, folder: Path, *, user: str | None) -> Path:
     """The programs, where that user may run them: an environment may lie in somebody's home."""
     asked = subprocess.run(["/bin/sh", "-c", f"test -x '{where}/postgres'"], user=user, check=False)
     if asked.returncode == 0:
@@ -228,7 +228,7 @@ def _for_user(where: Path, folder: Path, *, user: str | None) -> Path:
     return home / package.name / where.parent.name / "bin"
 
 
-def _other_user(folder: Path) -> str | None:
+def other_user(folder: Path) -> str | None:
     """A server refuses to run as root; then it runs as somebody who owns nothing else."""
     if os.geteuid() != 0:
         return None
