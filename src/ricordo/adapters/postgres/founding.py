@@ -208,19 +208,21 @@ class _Founding:
         """A role that nobody logs in as."""
         if not self._one("select 1 from pg_roles where rolname = %s", name):
             self._statement("create role {} nologin", name)
-        usable, me = self._one(
-            "select rolsuper or pg_has_role(%s, 'member'), rolname from pg_roles "
+        usable, founder, me = self._one(
+            "select rolsuper or pg_has_role(%s, 'member'), rolcreaterole, rolname from pg_roles "
             "where rolname = current_user",
             name,
         )
         if not usable:
-            self._take_on(name, me=me)
+            self._take_on(name, me=me, founder=founder)
 
-    def _take_on(self, name: str, *, me: str) -> None:
+    def _take_on(self, name: str, *, me: str, founder: bool) -> None:
         """Become a member of a role, which another administrator may have made."""
         try:
             self._statement("grant {} to current_user", name)
         except psycopg.errors.InsufficientPrivilege as error:
+            if not founder:  # a program is to be told nothing that would make it more than one
+                raise
             raise Denied(
                 "the roles of a ledger are on this server already; whoever made them has to let "
                 f"{me} use them: grant {', '.join(_ROLES)} to {me} with admin option"
