@@ -136,6 +136,8 @@ def test_what_the_caller_can_do_decides(
         ("FATAL: remaining connection slots are reserved for", Unavailable, "no connection left"),
         ("FATAL: the database system is starting up", Unavailable, "starting or shutting down"),
         ("connection timeout expired", Unavailable, "did not answer in time"),
+        ("ERROR: unsupported startup parameter: options", Unavailable, "connect to the server"),
+        ("server does not support SSL, but SSL was required", Unavailable, "does not offer TLS"),
         ('invalid sslmode value "x" for connection option', Invalid, "options"),
     ],
 )

@@ -34,9 +34,14 @@ _PARTS = (
 )
 _CHANGED = "its schema was changed from outside; undo that, or restore it from a backup"
 _POOLER = (
-    "a pooler between here and the server mixes up sessions; let it work in session mode "
-    "(PgBouncer: pool_mode = session)"
+    "a pooler between here and the server mixes up sessions; let it work in session mode, or "
+    "connect to the server itself"
 )
+_NO_OPTIONS = (
+    "a pooler between here and the server (PgBouncer, for example) does not take the parameter "
+    "`options`, which says schema and deadlines; connect to the server itself"
+)
+_NO_TLS = "the server does not offer TLS, which the address demands; mend either"
 _CREDENTIALS = "the server refused the user or the password; check both in the address"
 _MISUSED = "its connection was misused; open the ledger anew, and report it"
 _LOG = "the server could not carry out the call; its log says why"
@@ -187,6 +192,10 @@ def _refusal(message: str) -> tuple[type[RicordoError], str]:
     """Why there is no connection: libpq gives only a message then, in the server's words."""
     if "for connection option" in message:
         return Invalid, "its address cannot be used; check the port and the options in it"
+    if "unsupported startup parameter" in message:
+        return Unavailable, _NO_OPTIONS
+    if "does not support SSL" in message:
+        return Unavailable, _NO_TLS
     if "password" in message:
         return Denied, _CREDENTIALS
     if "does not exist" in message and "database" in message:
