@@ -1,6 +1,5 @@
 """The how-to of NATS with passwords, keys and TLS does what it says, at a real server."""
 
-import asyncio
 import re
 import shlex
 import subprocess
@@ -58,6 +57,13 @@ class Section:
         return file
 
 
+def _check_closed(folder: Path, *, keys: int) -> None:
+    """Nobody but their owner may read keys."""
+    found = [*folder.glob("*.key"), *folder.glob("*.nk")]
+    assert len(found) == keys
+    assert not any(file.stat().st_mode & 0o077 for file in found)
+
+
 async def comes_in(config: Path) -> None:
     connection = make_connection(load_settings(config=config).settings)
     try:
@@ -78,7 +84,7 @@ async def test_a_key_is_made_and_opens(tmp_path: Path) -> None:
     """Nobody but its owner may read it."""
     section = Section("A key", tmp_path)
     public = section.run().strip()
-    assert (tmp_path / "ricordo.nk").stat().st_mode & 0o077 == 0
+    _check_closed(tmp_path, keys=1)
     config = section.block("text").replace("U…", public)
     with NatsServer(tmp_path / "server", config=config) as server:
         await comes_in(section.told(server))
@@ -99,8 +105,7 @@ async def test_certificates_are_made_and_open(tmp_path: Path) -> None:
     more = "\n".join(line for line in users.block("toml").splitlines() if "nats_url" not in line)
     section = Section("Encrypt", tmp_path)
     section.run()
-    for key in await asyncio.to_thread(lambda: list(tmp_path.glob("*.key"))):
-        assert key.stat().st_mode & 0o077 == 0
+    _check_closed(tmp_path, keys=3)
     [check, *_] = blocks(PAGE, "sh")
     with NatsServer(tmp_path / "server", config=config + section.block("text")) as server:
         file = section.told(server)
