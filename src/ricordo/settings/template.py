@@ -22,7 +22,7 @@ _EXAMPLES = {
     "consolidation_model": '"qwen2.5:7b"',
     "history_url": '"redis://localhost:6379"',
     "history_key": '"…"',
-    "history_urls": '{ coder = "redis://localhost:6379", writer = "file:///srv/writer" }',
+    "history_urls": '{ reviewer = "redis://localhost:6379", writer = "file:///srv/writer" }',
     "history_groups": '{ crew = ["coder", "tester"], desk = ["planner"] }',
     "history_cache_url": '"redis://localhost:6379"',
     "history_archive_url": '"file:///srv/archive"',

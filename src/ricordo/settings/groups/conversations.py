@@ -31,7 +31,7 @@ class Conversations(Group):
         default=None,
         description="By agent, a store of its own, where an agent has a history of its own (shape "
         "`distributed`, or `hybrid` outside all groups); the others use `history_url`. In the "
-        "environment: `coder=redis://a:6379,writer=file:///b`.",
+        "environment: `reviewer=redis://a:6379,writer=file:///b`.",
     )
     history_groups: Annotated[dict[str, list[str]] | None, NoDecode] = Field(
         default=None,
