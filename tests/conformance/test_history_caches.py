@@ -9,6 +9,7 @@ from ricordo.adapters.local import LocalHistoryCache
 from ricordo.adapters.redis import RedisHistoryCache
 from ricordo.ports import HistoryCache
 from ricordo.testing.history import LEASE, LIFETIME, PATIENCE, Elapse, HistoryCacheSuite
+from tests.support.engines import runs_on
 from tests.support.redis_server import RedisServer
 
 
@@ -34,7 +35,8 @@ class TestLocalHistoryCache(HistoryCacheSuite):
         return Hand()
 
     @pytest.fixture
-    def cache(self, clock: Hand) -> HistoryCache:
+    def cache(self, clock: Hand, request: pytest.FixtureRequest) -> HistoryCache:
+        runs_on(request, port="HistoryCache", adapter="local", server="in this process")
         return LocalHistoryCache(lifetime=LIFETIME, lease=LEASE, patience=PATIENCE, clock=clock)
 
     @pytest.fixture
@@ -50,6 +52,7 @@ class TestRedisHistoryCache(HistoryCacheSuite):
     async def cache(
         self, server: RedisServer, request: pytest.FixtureRequest
     ) -> AsyncIterator[HistoryCache]:
+        runs_on(request, port="HistoryCache", adapter="redis", server=server.version)
         async with RedisHistoryCache.open(
             server.url,
             lifetime=LIFETIME,

@@ -6,6 +6,7 @@ for example Debian's `redis-server`, is taken from the variable `RICORDO_TEST_RE
 
 import os
 import socket
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,9 +32,15 @@ class RedisServer(Served):
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}"
 
+    @property
+    def version(self) -> str:
+        """The server's name and version, as its program tells them."""
+        told = subprocess.run([_program(), "--version"], check=True, capture_output=True, text=True)
+        name, version = told.stdout.split()[0], told.stdout.partition("v=")[2].split()[0]
+        return f"{name} {version}"
+
     def command(self) -> Sequence[str]:
-        program = os.environ.get("RICORDO_TEST_REDIS") or str(get_binary_path())
-        arguments = [program, "--port", str(self.port), "--bind", "127.0.0.1"]
+        arguments = [_program(), "--port", str(self.port), "--bind", "127.0.0.1"]
         arguments += ["--dir", str(self._folder), "--daemonize", "no", "--loglevel", "warning"]
         for name, value in self._options.items():
             arguments += [f"--{name.replace('_', '-')}", value]
@@ -42,3 +49,7 @@ class RedisServer(Served):
     def greets(self, connection: socket.socket) -> bool:
         connection.sendall(b"PING\r\n")
         return connection.recv(64).startswith((b"+PONG", b"-NOAUTH"))
+
+
+def _program() -> str:
+    return os.environ.get("RICORDO_TEST_REDIS") or str(get_binary_path())
