@@ -1,8 +1,10 @@
 """The how-to of NATS with passwords, keys and TLS does what it says, at a real server."""
 
+import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import nats
@@ -37,10 +39,11 @@ class Section:
         return found.replace('"…"', f'"{SECRET}"')
 
     def run(self) -> str:
-        """Its commands, in a shell in the folder; what they print."""
+        """Its commands, in a shell in the folder, where Ricordo is installed; what they print."""
         ended = subprocess.run(
             ["sh", "-e", "-c", self.block("sh")],
             cwd=self._folder,
+            env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
             check=True,
