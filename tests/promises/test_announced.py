@@ -1,11 +1,7 @@
 """Everything that becomes true is announced, as what it is: ids and origins, never a text."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-
-import pytest
-import pytest_asyncio
 
 from ricordo import Ricordo, UserMemory
 from ricordo.access import user_scope
@@ -33,27 +29,6 @@ from tests.support.consolidating import claim
 from tests.support.fake_model import FakeModel
 from tests.support.opening import Clock, opened, person
 from tests.support.talking import answer, extractor, item, turn
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest_asyncio.fixture
-async def memory(tmp_path: Path, clock: Clock) -> AsyncIterator[Ricordo]:
-    async with opened(tmp_path, clock=clock) as each:
-        yield each
-
-
-@pytest.fixture
-def coder(memory: Ricordo) -> UserMemory:
-    return memory.user(person(), agent="coder")
-
-
-@pytest.fixture
-def me(memory: Ricordo) -> UserMemory:
-    return memory.user(person())
 
 
 async def told(memory: Ricordo, *kinds: type[Event], since: int = 0) -> list[Event]:

@@ -1,12 +1,10 @@
 """Kept in order: what consolidation does to one person's memory, what it never does, and undo."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from ricordo import Kind, Listing, Origin, Ricordo, Settings, Status, UserMemory
 from ricordo.access import PreferenceVisibility, user_scope
@@ -18,27 +16,6 @@ from tests.support.consolidating import claim, state
 from tests.support.opening import Clock, kept, opened, person
 
 ALICE = user_scope(person())
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest_asyncio.fixture
-async def memory(tmp_path: Path, clock: Clock) -> AsyncIterator[Ricordo]:
-    async with opened(tmp_path, clock=clock) as each:
-        yield each
-
-
-@pytest.fixture
-def coder(memory: Ricordo) -> UserMemory:
-    return memory.user(person(), agent="coder")
-
-
-@pytest.fixture
-def me(memory: Ricordo) -> UserMemory:
-    return memory.user(person())
 
 
 async def said(user: UserMemory, *texts: str, **more) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from ricordo.adapters.postgres import PostgresLedger
-from ricordo.errors import RicordoError, Unavailable
+from ricordo.errors import DeadlineExceeded, RicordoError, Unavailable
 from ricordo.testing.ledger import HandClock
 from ricordo.testing.ledger.making import memory, sound, store, turn
 from tests.conftest import KINDS
@@ -87,3 +87,32 @@ async def test_the_standby_takes_over(pair: tuple[Server, Server]) -> None:
                 task.cancel()
         assert writers.kept <= await found_in(ledger)
         await sound(ledger)
+
+
+@pytest.fixture
+def alone() -> Iterator[Server]:
+    """A server of this test's own, whose settings it changes."""
+    with running(KINDS[0], safe=False) as server:
+        yield server
+
+
+async def test_a_commit_that_hangs_says_that_it_may_be_stored(alone: Server) -> None:
+    """The standby is away, the primary has the change and waits: nobody hears that it is lost."""
+    url = alone.url(alone.ledger())
+    async with PostgresLedger.open(url, clock=HandClock(), patience=1.0) as ledger:
+        alone.run("alter system set synchronous_standby_names = 'nobody'")
+        alone.run("select pg_reload_conf()")
+        tried: list[str] = []
+
+        async def store_on() -> None:
+            while True:  # the server takes its new settings a little later
+                tried.append(f"m_{len(tried)}")
+                await store(ledger, memory(tried[-1], id=tried[-1], scope=PEOPLE[0]))
+
+        with pytest.raises(DeadlineExceeded, match="look whether it is there"):
+            await asyncio.wait_for(store_on(), LIMIT)
+        alone.run("alter system reset synchronous_standby_names")
+        alone.run("select pg_reload_conf()")
+        async with asyncio.timeout(LIMIT):
+            while not await found_in(ledger) >= set(tried):
+                await asyncio.sleep(0.1)

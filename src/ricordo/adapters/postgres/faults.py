@@ -20,10 +20,10 @@ from ricordo.errors import (
 
 _NOT_REACHED = "it cannot be reached; check the address, and that the server runs"
 _AWAY = "the connection was lost; try again"
-_UNKNOWN = (
-    "the connection was lost while a change was being stored; look whether it is there before "
-    "trying again"
-)
+UNSURE = "the change was being stored; look whether it is there before trying again"
+"""What is said of a commit of which nobody knows how it ended."""
+
+_UNKNOWN = f"the connection was lost while {UNSURE}"
 _RIGHTS = (
     "the role that connects lacks a right; `ricordo init --postgres` gives the rights to tables "
     "again, and `ricordo doctor` names what else was taken"

@@ -8,6 +8,8 @@ from ricordo.adapters.postgres.driving import Connection, perform
 from ricordo.adapters.postgres.session import Ask
 from ricordo.ports import Finding
 
+_INIT = "`ricordo init --postgres` puts back what it made"
+
 _CREATED = re.compile(r"^create (?:or replace )?function (\w+)\(", re.MULTILINE)
 
 _UNGUARDED = (
@@ -52,15 +54,12 @@ def functions() -> frozenset[str]:
 async def check_guards(on: Connection, /) -> list[Finding]:
     """Whether every row is guarded, nothing loosens that, and nothing was taken from a program."""
     there = {row[0] for row in await _rows(on, _FUNCTIONS)}
+    missing = [(name,) for name in sorted(functions() - there)]
     return [
-        _finding("rows are guarded by scope", await _rows(on, _UNGUARDED), "are not"),
-        _finding("no other rule shows rows", await _rows(on, _LOOSE), "do; drop them"),
-        _finding("the program may use its tables", await _rows(on, _LACKING), "it may not"),
-        _finding(
-            "the schema has its functions",
-            [(name,) for name in sorted(functions() - there)],
-            "are missing; restore the schema from a backup",
-        ),
+        _finding("rows are guarded by scope", await _rows(on, _UNGUARDED), f"not guarded; {_INIT}"),
+        _finding("no other rule shows rows", await _rows(on, _LOOSE), f"drop it; {_INIT}"),
+        _finding("the program may use its tables", await _rows(on, _LACKING), f"lost; {_INIT}"),
+        _finding("the schema has its functions", missing, "missing; restore it from a backup"),
     ]
 
 
@@ -68,9 +67,6 @@ async def _rows(on: Connection, sql: str) -> list[tuple[str, ...]]:
     return list((await perform(Ask(sql, ()), on=on)).rows)
 
 
-def _finding(rule: str, found: list[tuple[str, ...]], verb: str) -> Finding:
-    if not found:
-        return Finding(check=rule)
-    remedy = "" if ";" in verb else "; `ricordo init --postgres` puts that right"
+def _finding(rule: str, found: list[tuple[str, ...]], remedy: str) -> Finding:
     named = ", ".join(row[0] for row in found)
-    return Finding(check=rule, problem=f"{named}: {verb}{remedy}")
+    return Finding(check=rule, problem=f"{named}: {remedy}" if found else None)

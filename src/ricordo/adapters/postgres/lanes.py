@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from ricordo.adapters.postgres.address import Address
 from ricordo.adapters.postgres.driving import Connection
-from ricordo.adapters.postgres.faults import AGAIN, FOREIGN, meaning, translated
+from ricordo.adapters.postgres.faults import AGAIN, FOREIGN, UNSURE, meaning, translated
 from ricordo.adapters.postgres.meanings import Direction, DirectionDumper
 from ricordo.adapters.postgres.watching import WATCH, Watch
 from ricordo.errors import DeadlineExceeded, Unavailable
@@ -27,8 +27,6 @@ CONNECT_SECONDS = 5.0
 
 GRACE = 2.0
 """The server ends what takes too long by itself; this much later its silence is not waited for."""
-
-_UNSURE = "the change was being stored; look whether it is there before trying again"
 
 _KEPT = 3
 """Connections kept open while nothing is asked."""
@@ -239,14 +237,14 @@ class Lanes:
             return value
         except FOREIGN as error:
             if watch.cut:
-                end = _UNSURE if committing else "the connection was given up"
+                end = UNSURE if committing else "the connection was given up"
                 raise DeadlineExceeded(
                     f"the ledger {self._address.name}: the server said nothing for "
                     f"{patience + GRACE:g} seconds; {end}"
                 ) from error
             if committing and (on.broken or on.closed):
                 raise Unavailable(
-                    f"the ledger {self._address.name}: the connection was lost while {_UNSURE}"
+                    f"the ledger {self._address.name}: the connection was lost while {UNSURE}"
                 ) from error
             raise
         finally:
